@@ -1,0 +1,402 @@
+//! The entries of a tape, written and read side by side.
+//!
+//! An entry belongs to an event: the number of events that its thread had committed, plus one. *Strict* entries say how
+//! that event came out and must be used up by it; *soft* ones (clock, note, signal) happened before it, and are not
+//! events themselves.
+//!
+//! ```text
+//! hand-over   varint(event distance << 1)      varint(zigzag(version distance))
+//! other       varint(event distance << 1 | 1)  kind  payload
+//! ```
+//!
+//! Kinds from 0x40 up carry the length of their payload, so that a reader may pass over kinds that it does not know.
+
+use crate::op::Op;
+use crate::varint::{get, put, unzigzag, zigzag};
+
+/// Room that any entry without a byte string needs.
+pub const ROOM: usize = 96;
+/// Clocks whose last value is remembered, so that the next one is a small number.
+pub const CLOCKS: usize = 16;
+
+mod kind {
+    pub const RESULT: u8 = 1;
+    pub const POLLS: u8 = 2;
+    pub const EDGE: u8 = 3;
+    pub const WRITE_TURN: u8 = 4;
+    pub const CREATED: u8 = 5;
+    pub const CLOCK: u8 = 6;
+    pub const SIGNAL: u8 = 7;
+    pub const BYTES: u8 = 0x40;
+    pub const NOTE: u8 = 0x41;
+}
+
+/// Kinds of [`Entry::Note`].
+pub mod note {
+    /// A file that was opened for reading: its path.
+    pub const FILE: u8 = 1;
+    /// A socket that was connected or accepted: its address in words.
+    pub const SOCKET: u8 = 2;
+    /// A module in memory: `base size build-id path`.
+    pub const MODULE: u8 = 3;
+    /// A function that is known and not replayed: its name.
+    pub const UNSUPPORTED: u8 = 4;
+    /// The command line of the program, arguments separated by zero bytes.
+    pub const COMMAND: u8 = 5;
+    /// Something that a reader should be told.
+    pub const WORDS: u8 = 6;
+}
+
+/// An asynchronous signal as a handler saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signal {
+    pub number: u8,
+    pub code: i32,
+    pub pid: u32,
+    pub value: u64,
+}
+
+/// One entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry<'a> {
+    /// The object came from another thread; this is its version at that moment.
+    HandOver(u64),
+    /// The call returned something else than plain success.
+    Result(Op, i64),
+    /// So many calls in a row found nothing; each was an event.
+    Polls(Op, i64, u32),
+    /// The event came after the given event of another thread.
+    Edge { thread: u32, count: u64 },
+    /// A writer's turn at an object that many may read: the version, and how many had read it.
+    WriteTurn { version: u64, readers: u64 },
+    /// A thread or process was created; the number is the thread's, or the process's id.
+    Created(u64),
+    /// A clock was read (soft).
+    Clock { id: u8, ns: i64 },
+    /// A signal was handled (soft).
+    Signal(Signal),
+    /// Bytes that the call returned.
+    Bytes(&'a [u8]),
+    /// Something worth knowing that replay does not need (soft).
+    Note(u8, &'a [u8]),
+    /// A kind that this build does not know (soft).
+    Unknown(u8),
+}
+
+impl Entry<'_> {
+    /// Whether the entry stands between events rather than for one.
+    pub fn is_soft(&self) -> bool {
+        matches!(self, Entry::Clock { .. } | Entry::Signal(_) | Entry::Note(..) | Entry::Unknown(_))
+    }
+}
+
+/// What both sides remember from one entry to the next.
+#[derive(Clone, Copy)]
+pub struct Context {
+    pub event: u64,
+    pub version: u64,
+    pub clocks: [i64; CLOCKS],
+}
+
+impl Context {
+    pub const fn new() -> Context {
+        Context { event: 0, version: 0, clocks: [0; CLOCKS] }
+    }
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Context::new()
+    }
+}
+
+/// The writing side: each function writes one entry for `event` at `to` and returns the position behind it.
+///
+/// # Safety
+/// `to` must be valid for writes of [`ROOM`] bytes, and of the byte string besides where one is given.
+pub mod write {
+    use super::*;
+
+    #[inline(always)]
+    unsafe fn head(c: &mut Context, to: *mut u8, event: u64, kind: u8) -> *mut u8 {
+        let distance = event.wrapping_sub(c.event);
+        c.event = event;
+        // SAFETY: the caller gives the room.
+        unsafe {
+            let to = put(to, distance << 1 | 1);
+            to.write(kind);
+            to.add(1)
+        }
+    }
+
+    #[inline(always)]
+    pub unsafe fn hand_over(c: &mut Context, to: *mut u8, event: u64, version: u64) -> *mut u8 {
+        let distance = event.wrapping_sub(c.event);
+        let ahead = version.wrapping_sub(c.version) as i64;
+        c.event = event;
+        c.version = version;
+        // SAFETY: the caller gives the room.
+        unsafe { put(put(to, distance << 1), zigzag(ahead)) }
+    }
+
+    pub unsafe fn result(c: &mut Context, to: *mut u8, event: u64, op: Op, code: i64) -> *mut u8 {
+        // SAFETY: the caller gives the room.
+        unsafe {
+            let to = head(c, to, event, kind::RESULT);
+            to.write(op as u8);
+            put(to.add(1), zigzag(code))
+        }
+    }
+
+    /// A run of polls; the last four bytes are how many, to be raised in place.
+    pub unsafe fn polls(c: &mut Context, to: *mut u8, event: u64, op: Op, code: i64) -> *mut u8 {
+        // SAFETY: the caller gives the room.
+        unsafe {
+            let to = head(c, to, event, kind::POLLS);
+            to.write(op as u8);
+            let to = put(to.add(1), zigzag(code));
+            to.cast::<u32>().write_unaligned(1u32.to_le());
+            to.add(4)
+        }
+    }
+
+    pub unsafe fn edge(c: &mut Context, to: *mut u8, event: u64, thread: u32, count: u64) -> *mut u8 {
+        // SAFETY: the caller gives the room.
+        unsafe { put(put(head(c, to, event, kind::EDGE), u64::from(thread)), count) }
+    }
+
+    pub unsafe fn write_turn(c: &mut Context, to: *mut u8, event: u64, version: u64, readers: u64) -> *mut u8 {
+        let ahead = version.wrapping_sub(c.version) as i64;
+        c.version = version;
+        // SAFETY: the caller gives the room.
+        unsafe { put(put(head(c, to, event, kind::WRITE_TURN), zigzag(ahead)), readers) }
+    }
+
+    pub unsafe fn created(c: &mut Context, to: *mut u8, event: u64, number: u64) -> *mut u8 {
+        // SAFETY: the caller gives the room.
+        unsafe { put(head(c, to, event, kind::CREATED), number) }
+    }
+
+    pub unsafe fn clock(c: &mut Context, to: *mut u8, event: u64, id: u8, ns: i64) -> *mut u8 {
+        let id = id % CLOCKS as u8;
+        let ahead = ns.wrapping_sub(c.clocks[id as usize]);
+        c.clocks[id as usize] = ns;
+        // SAFETY: the caller gives the room.
+        unsafe {
+            let to = head(c, to, event, kind::CLOCK);
+            to.write(id);
+            put(to.add(1), zigzag(ahead))
+        }
+    }
+
+    pub unsafe fn signal(c: &mut Context, to: *mut u8, event: u64, signal: Signal) -> *mut u8 {
+        // SAFETY: the caller gives the room.
+        unsafe {
+            let to = head(c, to, event, kind::SIGNAL);
+            to.write(signal.number);
+            let to = put(to.add(1), zigzag(i64::from(signal.code)));
+            put(put(to, u64::from(signal.pid)), signal.value)
+        }
+    }
+
+    unsafe fn string(to: *mut u8, bytes: &[u8]) -> *mut u8 {
+        // SAFETY: the caller gives the room for the bytes, too.
+        unsafe {
+            let to = put(to, bytes.len() as u64);
+            core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+            to.add(bytes.len())
+        }
+    }
+
+    pub unsafe fn bytes(c: &mut Context, to: *mut u8, event: u64, bytes: &[u8]) -> *mut u8 {
+        // SAFETY: the caller gives the room.
+        unsafe { string(head(c, to, event, kind::BYTES), bytes) }
+    }
+
+    pub unsafe fn note(c: &mut Context, to: *mut u8, event: u64, what: u8, bytes: &[u8]) -> *mut u8 {
+        // SAFETY: the caller gives the room; the length counts the kind of note as well.
+        unsafe {
+            let to = put(head(c, to, event, kind::NOTE), bytes.len() as u64 + 1);
+            to.write(what);
+            core::ptr::copy_nonoverlapping(bytes.as_ptr(), to.add(1), bytes.len());
+            to.add(1 + bytes.len())
+        }
+    }
+}
+
+/// The bytes are not entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Garbled;
+
+/// The reading side: takes the first entry off `from`; the event that it belongs to is then `c.event`.
+#[inline]
+pub fn read<'a>(c: &mut Context, from: &mut &'a [u8]) -> Result<Option<Entry<'a>>, Garbled> {
+    if from.is_empty() {
+        return Ok(None);
+    }
+    let mut cursor = Cursor(from);
+    let head = cursor.number()?;
+    let event = c.event.checked_add(head >> 1).ok_or(Garbled)?;
+    let entry = if head & 1 == 0 {
+        c.version = c.version.wrapping_add(unzigzag(cursor.number()?) as u64);
+        Entry::HandOver(c.version)
+    } else {
+        cursor.other(c)?
+    };
+    c.event = event;
+    *from = cursor.0;
+    Ok(Some(entry))
+}
+
+struct Cursor<'a>(&'a [u8]);
+
+impl<'a> Cursor<'a> {
+    #[inline(always)]
+    fn number(&mut self) -> Result<u64, Garbled> {
+        let (value, length) = get(self.0).ok_or(Garbled)?;
+        self.0 = &self.0[length..];
+        Ok(value)
+    }
+
+    fn signed(&mut self) -> Result<i64, Garbled> {
+        Ok(unzigzag(self.number()?))
+    }
+
+    fn take(&mut self, length: u64) -> Result<&'a [u8], Garbled> {
+        let length = usize::try_from(length).map_err(|_| Garbled)?;
+        if length > self.0.len() {
+            return Err(Garbled);
+        }
+        let (taken, rest) = self.0.split_at(length);
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn byte(&mut self) -> Result<u8, Garbled> {
+        Ok(self.take(1)?[0])
+    }
+
+    fn op(&mut self) -> Result<Op, Garbled> {
+        Op::from_number(self.byte()?).ok_or(Garbled)
+    }
+
+    fn other(&mut self, c: &mut Context) -> Result<Entry<'a>, Garbled> {
+        Ok(match self.byte()? {
+            kind::RESULT => Entry::Result(self.op()?, self.signed()?),
+            kind::POLLS => {
+                let (op, code, count) = (self.op()?, self.signed()?, self.take(4)?);
+                Entry::Polls(op, code, u32::from_le_bytes(count.try_into().map_err(|_| Garbled)?))
+            }
+            kind::EDGE => {
+                let thread = u32::try_from(self.number()?).map_err(|_| Garbled)?;
+                Entry::Edge { thread, count: self.number()? }
+            }
+            kind::WRITE_TURN => {
+                c.version = c.version.wrapping_add(self.signed()? as u64);
+                Entry::WriteTurn { version: c.version, readers: self.number()? }
+            }
+            kind::CREATED => Entry::Created(self.number()?),
+            kind::CLOCK => {
+                let id = self.byte()?;
+                let last = c.clocks.get_mut(id as usize).ok_or(Garbled)?;
+                *last = last.wrapping_add(self.signed()?);
+                Entry::Clock { id, ns: *last }
+            }
+            kind::SIGNAL => Entry::Signal(Signal {
+                number: self.byte()?,
+                code: i32::try_from(self.signed()?).map_err(|_| Garbled)?,
+                pid: u32::try_from(self.number()?).map_err(|_| Garbled)?,
+                value: self.number()?,
+            }),
+            kind::BYTES => {
+                let length = self.number()?;
+                Entry::Bytes(self.take(length)?)
+            }
+            kind::NOTE => {
+                let length = self.number()?;
+                let (what, words) = self.take(length)?.split_first().ok_or(Garbled)?;
+                Entry::Note(*what, words)
+            }
+            newer @ 0x40.. => {
+                let length = self.number()?;
+                self.take(length)?;
+                Entry::Unknown(newer)
+            }
+            _ => return Err(Garbled),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut room = [0u8; 1024];
+        let mut c = Context::new();
+        let signal = Signal { number: 14, code: -6, pid: 77, value: 1 << 60 };
+        let start = room.as_mut_ptr();
+        // SAFETY: the room is long enough for these few entries.
+        let end = unsafe {
+            let mut to = write::hand_over(&mut c, start, 3, 100);
+            to = write::hand_over(&mut c, to, 9, 90);
+            to = write::result(&mut c, to, 9, Op::CondTimed, 110);
+            to = write::polls(&mut c, to, 10, Op::MutexTry, 16);
+            to = write::edge(&mut c, to, 12, 5, 1 << 40);
+            to = write::write_turn(&mut c, to, 13, 91, 4);
+            to = write::created(&mut c, to, 14, 6);
+            to = write::clock(&mut c, to, 15, 1, -5);
+            to = write::clock(&mut c, to, 15, 1, 1 << 62);
+            to = write::signal(&mut c, to, 15, signal);
+            to = write::bytes(&mut c, to, 15, b"random");
+            write::note(&mut c, to, 16, note::FILE, b"/etc/hosts")
+        };
+        let length = end as usize - start as usize;
+        let mut from = &room[..length];
+        let mut c = Context::new();
+        let mut got = Vec::new();
+        while let Some(entry) = read(&mut c, &mut from).unwrap() {
+            got.push((c.event, entry));
+        }
+        let want = [
+            (3, Entry::HandOver(100)),
+            (9, Entry::HandOver(90)),
+            (9, Entry::Result(Op::CondTimed, 110)),
+            (10, Entry::Polls(Op::MutexTry, 16, 1)),
+            (12, Entry::Edge { thread: 5, count: 1 << 40 }),
+            (13, Entry::WriteTurn { version: 91, readers: 4 }),
+            (14, Entry::Created(6)),
+            (15, Entry::Clock { id: 1, ns: -5 }),
+            (15, Entry::Clock { id: 1, ns: 1 << 62 }),
+            (15, Entry::Signal(signal)),
+            (15, Entry::Bytes(b"random")),
+            (16, Entry::Note(note::FILE, b"/etc/hosts")),
+        ];
+        assert_eq!(got, want);
+    }
+
+    #[test]
+    fn a_close_hand_over_takes_two_bytes() {
+        let mut room = [0u8; ROOM];
+        let mut c = Context { event: 1000, version: 5000, ..Context::new() };
+        let start = room.as_mut_ptr();
+        // SAFETY: there is room for one entry.
+        let end = unsafe { write::hand_over(&mut c, start, 1012, 5020) };
+        assert_eq!(end as usize - start as usize, 2);
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_a_crash() {
+        let mut state = 1u64;
+        for _ in 0..20_000 {
+            let mut bytes = [0u8; 40];
+            for byte in &mut bytes {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                *byte = (state >> 56) as u8;
+            }
+            let (mut from, mut c) = (&bytes[..], Context::new());
+            while let Ok(Some(_)) = read(&mut c, &mut from) {}
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The operations that can stand on a tape, with numbers that never change their meaning.
+
+macro_rules! ops {
+    ($($name:ident = $number:literal $word:literal,)*) => {
+        /// What a thread did. Several functions may be one operation: `mtx_lock` is a `MutexLock`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Op { $($name = $number,)* }
+
+        impl Op {
+            /// The operation of this number, if this build knows it.
+            pub const fn from_number(number: u8) -> Option<Op> {
+                match number { $($number => Some(Op::$name),)* _ => None }
+            }
+
+            /// The operation in words.
+            pub const fn word(self) -> &'static str {
+                match self { $(Op::$name => $word,)* }
+            }
+        }
+    };
+}
+
+ops! {
+    MutexLock = 1 "lock mutex",
+    MutexTry = 2 "try mutex",
+    MutexTimed = 3 "lock mutex with time-out",
+    MutexUnlock = 4 "unlock mutex",
+    MutexInit = 5 "init mutex",
+    MutexDestroy = 6 "destroy mutex",
+    CondWait = 10 "wait for condition",
+    CondTimed = 11 "wait for condition with time-out",
+    CondSignal = 12 "signal condition",
+    CondBroadcast = 13 "broadcast condition",
+    RwRead = 20 "read-lock rwlock",
+    RwTryRead = 21 "try to read-lock rwlock",
+    RwTimedRead = 22 "read-lock rwlock with time-out",
+    RwWrite = 23 "write-lock rwlock",
+    RwTryWrite = 24 "try to write-lock rwlock",
+    RwTimedWrite = 25 "write-lock rwlock with time-out",
+    RwUnlock = 26 "unlock rwlock",
+    SpinLock = 30 "lock spinlock",
+    SpinTry = 31 "try spinlock",
+    SpinUnlock = 32 "unlock spinlock",
+    Barrier = 35 "wait at barrier",
+    Once = 36 "once",
+    SemWait = 40 "wait for semaphore",
+    SemTry = 41 "try semaphore",
+    SemTimed = 42 "wait for semaphore with time-out",
+    SemPost = 43 "post semaphore",
+    SemValue = 44 "read semaphore's value",
+    ThreadCreate = 50 "create thread",
+    ThreadJoin = 51 "join thread",
+    ThreadTryJoin = 52 "try to join thread",
+    ThreadStart = 53 "thread starts",
+    ThreadEnd = 54 "thread ends",
+    OmpCritical = 60 "enter critical section",
+    OmpCriticalEnd = 61 "leave critical section",
+    OmpLock = 62 "lock OpenMP lock",
+    OmpTry = 63 "try OpenMP lock",
+    OmpUnlock = 64 "unlock OpenMP lock",
+    Stream = 70 "use stream",
+    Write = 71 "write to file descriptor",
+    Clock = 80 "read clock",
+    Random = 81 "read random bytes",
+    Sleep = 82 "sleep",
+    Pid = 83 "ask for a process id",
+    Fork = 90 "fork",
+    Exec = 91 "execute program",
+    Spawn = 92 "spawn program",
+    Wait = 93 "wait for child",
+    Kill = 94 "send signal",
+    SigWait = 95 "wait for signal",
+    Exit = 96 "exit",
+    Abort = 97 "abort",
+    Misc = 100 "call",
+}

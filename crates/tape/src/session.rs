@@ -1,0 +1,90 @@
+//! The session: one small file that the processes of a run share with each other and with the command line.
+//!
+//! While recording it gives out thread numbers. In a replay it also carries how to behave at the end of a tape, which
+//! process has which id now, and the first divergence, if there is one.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Names of the environment variables by which a process is told its part. Record and replay give them values of equal
+/// total length ([`PAD`] fills up), so that the program's stack starts at the same address.
+pub mod variable {
+    /// `record` or `replay`.
+    pub const MODE: &str = "RETAKE_MODE";
+    /// The take's directory.
+    pub const TAKE: &str = "RETAKE_TAKE";
+    /// The session file.
+    pub const SESSION: &str = "RETAKE_SESSION";
+    /// The name of the process to come: its place in the tree of creations.
+    pub const NAME: &str = "RETAKE_NAME";
+    /// How that process is born, and its parent's number.
+    pub const BORN: &str = "RETAKE_BORN";
+    /// Filling.
+    pub const PAD: &str = "RETAKE_PAD";
+    /// The dynamic linker's own.
+    pub const PRELOAD: &str = "LD_PRELOAD";
+    /// All of them.
+    pub const ALL: [&str; 6] = [MODE, TAKE, SESSION, NAME, BORN, PAD];
+}
+
+/// Name of the first process.
+pub const ROOT_NAME: &str = "0";
+/// Ending of tape files.
+pub const TAPE_ENDING: &str = ".tape";
+/// Ending of files of rich events; they are written into the session's directory.
+pub const RICH_ENDING: &str = ".rich";
+/// Name of the session file in a take that is being recorded.
+pub const FILE: &str = "session";
+
+pub const MAGIC: u64 = u64::from_le_bytes(*b"RTKSESS1");
+/// Processes whose ids can be translated.
+pub const PIDS: usize = 8192;
+/// Longest report.
+pub const REPORT_MAX: usize = 8192;
+
+/// Bits of [`Session::flags`].
+pub mod flag {
+    /// Write rich events.
+    pub const RICH: u32 = 1;
+    /// Sleep as long as the program asked for, in a replay too.
+    pub const REAL_TIME: u32 = 2;
+    /// Tell each step on standard error.
+    pub const VERBOSE: u32 = 4;
+}
+
+/// What a thread does when its tape has no more events and the recording did not end there by itself.
+pub mod at_end {
+    /// End the program as the recorded one ended, once every thread has got there.
+    pub const STOP: u32 = 0;
+    /// Wait for ever.
+    pub const HANG: u32 = 1;
+    /// Go on without a tape.
+    pub const LIVE: u32 = 2;
+}
+
+/// The session file, mapped by everyone.
+#[repr(C)]
+pub struct Session {
+    pub magic: AtomicU64,
+    /// The next thread number to give out (recording); starts at 1.
+    pub next_number: AtomicU32,
+    /// Processes that have loaded the shim: the handshake.
+    pub processes: AtomicU32,
+    pub flags: AtomicU32,
+    pub at_end: AtomicU32,
+    /// How long a replay may stand still before it is called stuck.
+    pub patience_ms: AtomicU32,
+    /// The signal that ended the recorded root process, or 0.
+    pub root_signal: AtomicU32,
+    /// Order of rich events.
+    pub sequence: AtomicU64,
+    /// Recordings that were cut short.
+    pub cuts: AtomicU32,
+    /// 1 once somebody writes the report; 2 when it is written.
+    pub report_state: AtomicU32,
+    pub report_len: AtomicU32,
+    pub pids_len: AtomicU32,
+    /// Lines `key=value`, see `docs/replay.md`.
+    pub report: [u8; REPORT_MAX],
+    /// Recorded id in the upper half, present id in the lower.
+    pub pids: [AtomicU64; PIDS],
+}
