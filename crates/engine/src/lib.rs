@@ -1,1 +1,27 @@
-//! The engine.
+//! What runs inside a recorded program.
+//!
+//! ```text
+//! surface (crates/preload) --> turn --> record: real call, then entry and count    --> writer --> store (tape file)
+//!                                   \-> replay: next step, wait, then the real call <-- reader <-- tape file
+//! ```
+//!
+//! Law: nothing here allocates, logs, reads the environment after the start, or calls a function that Retake catches.
+//! System calls go through [`sys`], so that `errno` is the program's alone.
+
+pub mod end;
+pub mod lock;
+pub mod objects;
+pub mod park;
+pub mod process;
+pub mod reader;
+pub mod record;
+pub mod replay;
+pub mod report;
+pub mod signals;
+pub mod store;
+pub mod sys;
+pub mod thread;
+pub mod tls;
+pub mod turn;
+pub mod watch;
+pub mod writer;

@@ -1,1 +1,79 @@
-//! The shim.
+//! The shim: loaded before the program's own libraries, it catches the functions of [`table`] and gives each the meaning
+//! that stands in [`handle`].
+//!
+//! Without its variables in the environment it does nothing but pass calls on.
+//!
+//! Law: the program is never harmed. No handler allocates, prints, or changes `errno` where the real function would not.
+
+// The exported names are C's.
+#![allow(clippy::missing_safety_doc, non_snake_case)]
+
+mod errno;
+mod glibc;
+mod handle;
+mod real;
+mod table;
+
+use libc::{c_char, c_int, c_void};
+use retake_engine::process::{self, Start};
+use retake_engine::{report, sys, thread};
+
+unsafe extern "C" {
+    fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+/// Writes to standard error, whatever the program has made of it.
+pub(crate) fn say(parts: &[&[u8]]) {
+    for part in parts {
+        // SAFETY: the bytes are ours.
+        unsafe { sys::write(2, part.as_ptr() as usize, part.len()) };
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) = start;
+
+/// Runs before everything else of the program, with the environment as the kernel gave it.
+unsafe extern "C" fn start(_: c_int, _: *mut *mut c_char, envp: *mut *mut c_char) {
+    // SAFETY: one thread runs; libc's own start has not finished, so only what it does not need is called.
+    unsafe {
+        let Some(part) = handle::environment::take(envp) else { return };
+        let short_cut = glibc::mutex_is_as_expected(real_lock, real_unlock);
+        let start = Start {
+            replay: part.mode == b"replay",
+            take: part.take,
+            session: part.session,
+            name: part.name,
+            born: part.born,
+            short_cut,
+        };
+        if part.mode != b"replay" && part.mode != b"record" || !process::start(&start) {
+            return;
+        }
+        report::set_callers(handle::callers);
+        handle::modules::note_all();
+        on_exit(handle::process::at_exit, core::ptr::null_mut());
+        libc::pthread_atfork(
+            Some(handle::process::before_fork),
+            Some(handle::process::after_fork_in_parent),
+            Some(handle::process::after_fork_in_child),
+        );
+        if start.replay {
+            handle::signal::watch_faults();
+            if let Some(thread) = thread::current() {
+                thread.look_ahead();
+            }
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn real_lock(m: *mut glibc::Mutex) -> c_int {
+    // SAFETY: the caller's mutex.
+    unsafe { table::mutex::real::pthread_mutex_lock(m) }
+}
+
+unsafe extern "C-unwind" fn real_unlock(m: *mut glibc::Mutex) -> c_int {
+    // SAFETY: the caller's mutex.
+    unsafe { table::mutex::real::pthread_mutex_unlock(m) }
+}

@@ -1,0 +1,69 @@
+//! Developing a take: one replay in which everything is noted, kept beside the light tapes.
+//!
+//! It is Instant Replay's own idea: collect more while replaying, never while recording.
+
+use crate::replay::{Output, Player, require_trust};
+use crate::status::{Context, Failure, Result, Status};
+use crate::store::Store;
+use crate::take::{self, Take};
+use retake_tape::layout::kind;
+use retake_tape::reader::Tape;
+use retake_tape::session::{RICH_ENDING, flag};
+use std::fs;
+use std::path::Path;
+
+/// The rich tapes of a take that is developed already.
+pub fn developed(take: &Take) -> Option<Vec<Tape>> {
+    let paths = take::files(&take.dir, RICH_ENDING).ok()?;
+    let tapes: Vec<Tape> = paths.iter().map_while(|path| take::load(path).ok()).collect();
+    let whole = tapes.len() == paths.len() && tapes.iter().all(|tape| tape.header.kind == kind::RICH);
+    let all = take.facts.tapes.iter().all(|facts| tapes.iter().any(|tape| tape.name() == facts.process));
+    (whole && all && !tapes.is_empty()).then_some(tapes)
+}
+
+/// The rich tapes of `take`, which is developed first if need be; `trust` runs a stranger's command.
+pub fn rich_tapes(store: &Store, take: Take, trust: bool) -> Result<(Take, Vec<Tape>)> {
+    if let Some(tapes) = developed(&take) {
+        return Ok((take, tapes));
+    }
+    if !trust {
+        let remedies = |label: &str| [format!("retake show --trust {label}"), format!("retake show --light {label}")];
+        require_trust(store, &take, remedies)?;
+    }
+    let mut player = Player::new(take)?;
+    player.flags = flag::RICH;
+    player.silent = true;
+    let home = player.take.dir.clone();
+    let mut tapes = Vec::new();
+    let recorded = player.take.facts.ended;
+    player.play(Some(&Output::null()?), &mut |session, ended| {
+        if recorded.is_some_and(|recorded| recorded != ended) {
+            let what = format!("the replay that should tell more ended with {}, the recording did not", ended.words());
+            return Err(Failure::new(Status::Diverged, what));
+        }
+        tapes = collect(session, &home)?;
+        Ok(())
+    })?;
+    if tapes.is_empty() {
+        return Err(Failure::own("the replay noted no events").next("retake show --light"));
+    }
+    Ok((player.take, tapes))
+}
+
+/// Seals what a replay noted in `session` and keeps it in the take, unless that cannot be written.
+fn collect(session: &Path, home: &Path) -> Result<Vec<Tape>> {
+    let mut tapes = Vec::new();
+    for path in take::files(session, RICH_ENDING)? {
+        let words = |why: String| Failure::own(format!("cannot use what the replay noted: {why}"));
+        take::seal_file(&path).map_err(words)?;
+        tapes.push(take::load(&path).map_err(words)?);
+        let name = path.file_name().unwrap_or_default();
+        let fresh = home.join(format!(".{}", name.to_string_lossy()));
+        // A take on read-only media is developed each time anew.
+        if fs::copy(&path, &fresh).and_then(|_| fs::rename(&fresh, home.join(name))).is_err() {
+            let _ = fs::remove_file(&fresh);
+        }
+        fs::remove_file(&path).because(|| format!("cannot remove {}", path.display()))?;
+    }
+    Ok(tapes)
+}

@@ -1,0 +1,198 @@
+//! `retake diff`: where two takes part.
+//!
+//! Compared thread by thread on the light tapes: the same hand-overs and the same outcomes mean the same order. What is
+//! input (clocks, random bytes, process ids) differs from run to run and is passed over.
+
+use crate::Ending;
+use crate::develop;
+use crate::names::ObjectNames;
+use crate::status::{Result, Status};
+use crate::store::Store;
+use crate::symbols::Symbols;
+use crate::take::{Take, place};
+use crate::words;
+use retake_tape::entry::Entry;
+use retake_tape::op::Op;
+use retake_tape::reader::{Tape, Thread};
+use serde_json::json;
+use std::collections::{BTreeSet, HashMap};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// One take
+    one: String,
+    /// The other
+    #[arg(default_value = "latest")]
+    two: String,
+    /// JSON, one object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// The first difference of one thread.
+#[derive(Debug, PartialEq, Eq)]
+struct Difference {
+    thread: String,
+    event: u64,
+    one: String,
+    two: String,
+}
+
+pub fn main(args: Args) -> Result<Ending> {
+    let store = Store::open()?;
+    let (one, two) = (Side::open(&store, &args.one)?, Side::open(&store, &args.two)?);
+    let differences = differences(&one.tapes, &two.tapes);
+    let (left, right) = (one.take.label(), two.take.label());
+    if args.json {
+        for found in &differences {
+            println!("{}", json!({"thread": found.thread, "event": found.event, "one": found.one, "two": found.two}));
+        }
+    } else if let Some(first) = differences.first() {
+        println!("{left} and {right} part in thread {} at event {}", first.thread, first.event);
+        for (side, said) in [(&one, &first.one), (&two, &first.two)] {
+            println!("  {:<16} {said}{}", side.take.label(), side.more(&store, &first.thread, first.event));
+        }
+        if differences.len() > 1 {
+            let others: Vec<_> =
+                differences[1..].iter().take(8).map(|found| format!("{} at {}", found.thread, found.event)).collect();
+            let dots = if differences.len() > 9 { ", …" } else { "" };
+            println!("  other threads that part: {}{dots}", others.join(", "));
+        }
+    } else {
+        println!("{left} and {right} hold the same order");
+    }
+    if let (Some(left), Some(right)) = (one.take.facts.ended, two.take.facts.ended)
+        && left != right
+        && !args.json
+    {
+        println!("  they ended with {} and {}", left.words(), right.words());
+    }
+    Ok(Ending::Status(if differences.is_empty() { Status::Fine } else { Status::Different }))
+}
+
+struct Side {
+    take: Take,
+    tapes: Vec<Tape>,
+}
+
+impl Side {
+    fn open(store: &Store, word: &str) -> Result<Side> {
+        let take = store.take(word)?;
+        let tapes = take.tapes()?;
+        Ok(Side { take, tapes })
+    }
+
+    /// What the event was and where, if the take is developed or can be.
+    fn more(&self, store: &Store, thread: &str, event: u64) -> String {
+        let developed = develop::developed(&self.take).or_else(|| {
+            let again = Take::open(&self.take.dir, self.take.origin).ok()?;
+            develop::rich_tapes(store, again, false).ok().map(|(_, tapes)| tapes)
+        });
+        let Some(rich) = developed else { return String::new() };
+        let (mut symbols, mut names) = (Symbols::new(&self.tapes), ObjectNames::default());
+        for tape in &rich {
+            let Some(thread) = tape.threads.iter().find(|known| known.name == thread) else { continue };
+            let mut payload = tape.payload(thread);
+            while let Ok(Some(rich)) = payload.next_rich() {
+                let object = names.name(&tape.name(), &rich, &mut symbols);
+                if rich.event == event {
+                    let place = symbols.first_known(&tape.name(), &rich.pcs).map(|place| format!(" at {place}"));
+                    let object = if object.is_empty() { object } else { format!(" {object}") };
+                    return format!(": {}{object}{}", rich.op.word(), place.unwrap_or_default());
+                }
+            }
+        }
+        String::new()
+    }
+}
+
+/// The first difference of each thread, in the order of the tree of creations.
+fn differences(one: &[Tape], two: &[Tape]) -> Vec<Difference> {
+    let (one, two) = (Threads::of(one), Threads::of(two));
+    let names: BTreeSet<_> = one.all.keys().chain(two.all.keys()).map(|name| (place(name), *name)).collect();
+    let mut found = Vec::new();
+    for (_, name) in names {
+        let difference = match (one.all.get(name), two.all.get(name)) {
+            (Some(left), Some(right)) => compare(&one, *left, &two, *right),
+            (left, _) => {
+                let (there, missing) = ("it is there".to_owned(), "there is no such thread".to_owned());
+                Some(if left.is_some() { (1, there, missing) } else { (1, missing, there) })
+            }
+        };
+        found.extend(difference.map(|(event, one, two)| Difference { thread: name.to_owned(), event, one, two }));
+    }
+    found
+}
+
+struct Threads<'a> {
+    all: HashMap<&'a str, (&'a Tape, &'a Thread)>,
+    by_number: HashMap<u32, &'a str>,
+}
+
+impl<'a> Threads<'a> {
+    fn of(tapes: &'a [Tape]) -> Threads<'a> {
+        let mut threads = Threads { all: HashMap::new(), by_number: HashMap::new() };
+        for tape in tapes {
+            for thread in &tape.threads {
+                threads.all.insert(&thread.name, (tape, thread));
+                threads.by_number.insert(thread.header.number, &thread.name);
+            }
+        }
+        threads
+    }
+
+    /// An entry in words in which nothing is left that differs between runs of the same order; `None` for input.
+    fn plain(&self, entry: &Entry<'_>) -> Option<String> {
+        let input = |op: &Op| matches!(op, Op::Clock | Op::Random | Op::Sleep | Op::Pid);
+        match entry {
+            entry if entry.is_soft() => None,
+            Entry::Bytes(_) => None,
+            Entry::Result(op, _) | Entry::Polls(op, ..) if input(op) => None,
+            Entry::Created(_) => Some("created a thread or process".into()),
+            Entry::Edge { thread, count } => {
+                let name = self.by_number.get(thread).copied().unwrap_or("?");
+                Some(format!("after event {count} of thread {name}"))
+            }
+            other => Some(words::entry(other)),
+        }
+    }
+}
+
+fn compare(
+    one: &Threads<'_>,
+    (left_tape, left): (&Tape, &Thread),
+    two: &Threads<'_>,
+    (right_tape, right): (&Tape, &Thread),
+) -> Option<(u64, String, String)> {
+    let (mut from_left, mut from_right) = (left_tape.payload(left), right_tape.payload(right));
+    let next = |threads: &Threads<'_>, payload: &mut retake_tape::reader::Payload<'_>| {
+        while let Ok(Some((event, entry))) = payload.next_entry() {
+            if let Some(words) = threads.plain(&entry) {
+                return Some((event, words));
+            }
+        }
+        None
+    };
+    let own = |events: u64, event: u64| {
+        if event > events { "no event any more".to_owned() } else { "no hand-over".to_owned() }
+    };
+    loop {
+        let (l, r) = (next(one, &mut from_left), next(two, &mut from_right));
+        let (event, said) = match (l, r) {
+            (Some(l), Some(r)) if l == r => continue,
+            (Some((event, l)), Some((other, r))) if event == other => (event, (l, r)),
+            (Some((event, l)), Some((other, r))) if event < other => {
+                drop(r);
+                (event, (l, own(right.events(), event)))
+            }
+            (Some((event, l)), None) => (event, (l, own(right.events(), event))),
+            (_, Some((event, r))) => (event, (own(left.events(), event), r)),
+            (None, None) => {
+                let (l, r) = (left.events(), right.events());
+                let ends = |events: u64| format!("{} in all", words::count(events, "event"));
+                return (l != r).then(|| (l.min(r) + 1, ends(l), ends(r)));
+            }
+        };
+        return Some((event, said.0, said.1));
+    }
+}

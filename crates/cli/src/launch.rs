@@ -1,0 +1,334 @@
+//! Starting a program under the shim, the same way for record, replay and developing.
+//!
+//! Law: the program gets what it would get without retake (descriptors, signal dispositions, process group, terminal),
+//! plus the seven variables of [`crate::environment`], which the shim hides.
+
+use crate::facts::{Ended, Text};
+use crate::session::Mapped;
+use crate::status::{Failure, Result, Status, plain};
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+/// How long the other processes of a replay may take to end once one of them has reported.
+const GRACE: Duration = Duration::from_secs(3);
+/// Signals that reach retake alone and are meant for the program.
+const FORWARDED: [i32; 5] = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM];
+/// Signals that the terminal sends to the program as well.
+const FROM_TERMINAL: [i32; 2] = [libc::SIGINT, libc::SIGQUIT];
+
+/// What to start, and how.
+pub struct Launch {
+    pub exe: PathBuf,
+    pub argv: Vec<OsString>,
+    /// `NAME=VALUE`, in order, ours included.
+    pub environment: Vec<OsString>,
+    pub cwd: Option<PathBuf>,
+    /// Descriptors that become 0, 1 and 2 in place of retake's own.
+    pub streams: [Option<i32>; 3],
+    pub stack_limit: Option<u64>,
+}
+
+/// How it went.
+pub struct Ran {
+    pub ended: Ended,
+    pub aslr_off: bool,
+}
+
+/// The program that `word` means, as a shell would find it.
+pub fn find_program(word: &OsStr, path: Option<&OsStr>) -> Result<PathBuf> {
+    let executable = |path: &Path| {
+        let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return false };
+        // SAFETY: a C string.
+        path.is_file() && unsafe { libc::access(name.as_ptr(), libc::X_OK) } == 0
+    };
+    let shown = word.to_string_lossy();
+    if word.as_bytes().contains(&b'/') {
+        let path = PathBuf::from(word);
+        if !path.exists() {
+            return Err(Failure::new(Status::NotFound, format!("{shown}: not found")));
+        }
+        if !executable(&path) {
+            let why = if path.is_dir() { "it is a directory" } else { "it is not executable" };
+            let failure = Failure::new(Status::NotExecutable, format!("{shown}: {why}"));
+            return Err(if path.is_dir() { failure } else { failure.next(format!("chmod +x {shown}")) });
+        }
+        return Ok(path);
+    }
+    let mut there = false;
+    for dir in std::env::split_paths(path.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"))) {
+        let dir = if dir.as_os_str().is_empty() { PathBuf::from(".") } else { dir };
+        let path = dir.join(word);
+        if !word.is_empty() && executable(&path) {
+            return Ok(path);
+        }
+        there |= !word.is_empty() && path.is_file();
+    }
+    if there {
+        return Err(Failure::new(Status::NotExecutable, format!("{shown}: it is not executable")));
+    }
+    let failure = Failure::new(Status::NotFound, format!("{shown}: not found in PATH"));
+    Err(if Path::new(word).is_file() { failure.next(format!("retake record -- ./{shown}")) } else { failure })
+}
+
+static CHILD: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn hand_on(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    let child = CHILD.load(SeqCst);
+    // SAFETY: the kernel gives a valid pointer; kill is allowed in handlers. What the terminal sent (a positive code)
+    // has reached the program already.
+    unsafe {
+        if child > 0 && (*info).si_code <= 0 {
+            libc::kill(child, signal);
+        }
+    }
+}
+
+/// What the Rust runtime changes before `main`: whether SIGPIPE was ignored, and which of the three streams were closed.
+static PIPE_IGNORED: AtomicI32 = AtomicI32::new(0);
+static CLOSED: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn note_start() {
+    // SAFETY: only asks.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGPIPE, std::ptr::null(), &mut action);
+        PIPE_IGNORED.store(i32::from(action.sa_sigaction == libc::SIG_IGN), SeqCst);
+        let closed = (0..3).filter(|stream| libc::fcntl(*stream, libc::F_GETFD) < 0);
+        CLOSED.store(closed.fold(0, |bits, stream| bits | 1 << stream), SeqCst);
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static NOTE_START: extern "C" fn() = note_start;
+
+/// Whether we were started without this stream.
+pub fn was_closed(stream: i32) -> bool {
+    CLOSED.load(SeqCst) & 1 << stream != 0
+}
+
+/// Starts the program, waits until it has ended, and hands signals on meanwhile.
+pub fn run(launch: &Launch, session: &Mapped) -> Result<Ran> {
+    let mut before = Vec::new();
+    for signal in FORWARDED.into_iter().chain(FROM_TERMINAL) {
+        // SAFETY: the handler only does what handlers may do.
+        unsafe {
+            let mut old: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &mut old);
+            if old.sa_sigaction != libc::SIG_IGN {
+                let mut new: libc::sigaction = std::mem::zeroed();
+                new.sa_sigaction = hand_on as *const () as usize;
+                new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+                libc::sigaction(signal, &new, std::ptr::null_mut());
+                before.push((signal, old));
+            }
+        }
+    }
+    let started = start(launch, &before);
+    let ended = started.as_ref().ok().map(|(child, _)| wait(*child, session));
+    CHILD.store(0, SeqCst);
+    let (_, aslr_off) = started?;
+    Ok(Ran { ended: ended.unwrap_or(Ended::Exit(0)), aslr_off })
+}
+
+/// Forks and executes; returns the child's id and whether address randomisation could be switched off.
+fn start(launch: &Launch, before: &[(i32, libc::sigaction)]) -> Result<(i32, bool)> {
+    let c = |text: &OsStr| CString::new(text.as_bytes()).map_err(|_| Failure::own("an argument has a zero byte in it"));
+    let exe = c(launch.exe.as_os_str())?;
+    let argv = launch.argv.iter().map(|text| c(text)).collect::<Result<Vec<_>>>()?;
+    let environment = launch.environment.iter().map(|text| c(text)).collect::<Result<Vec<_>>>()?;
+    let cwd = launch.cwd.as_ref().map(|path| c(path.as_os_str())).transpose()?;
+    let pointers = |all: &[CString]| -> Vec<*const libc::c_char> {
+        all.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
+    };
+    let (argv, environment) = (pointers(&argv), pointers(&environment));
+    let mut pipe = [0; 2];
+    // SAFETY: this process has one thread; the child only makes system calls until it executes the program, and all
+    // that it uses was made before the fork.
+    let child = unsafe {
+        if libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
+            return Err(Failure::own(format!("cannot make a pipe: {}", plain(&std::io::Error::last_os_error()))));
+        }
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut mask: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::sigprocmask(libc::SIG_SETMASK, &all, &mut mask);
+        let child = libc::fork();
+        if child == 0 {
+            for (signal, old) in before {
+                libc::sigaction(*signal, old, std::ptr::null_mut());
+            }
+            if PIPE_IGNORED.load(SeqCst) == 0 {
+                libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            }
+            libc::sigprocmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut());
+            let tell = |what: u8| {
+                let message = [i32::from(what), *libc::__errno_location()];
+                libc::write(pipe[1], message.as_ptr().cast(), 8);
+            };
+            let now = libc::personality(0xffff_ffff);
+            if libc::personality(now as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong) < 0 {
+                tell(b'p');
+            }
+            if let Some(limit) = launch.stack_limit {
+                let mut now: libc::rlimit = std::mem::zeroed();
+                libc::getrlimit(libc::RLIMIT_STACK, &mut now);
+                now.rlim_cur = limit.min(now.rlim_max);
+                libc::setrlimit(libc::RLIMIT_STACK, &now);
+            }
+            for (target, stream) in launch.streams.iter().enumerate() {
+                if let Some(stream) = stream {
+                    libc::dup2(*stream, target as i32);
+                } else if was_closed(target as i32) {
+                    libc::close(target as i32);
+                }
+            }
+            if let Some(cwd) = &cwd
+                && libc::chdir(cwd.as_ptr()) != 0
+            {
+                tell(b'd');
+                libc::_exit(125);
+            }
+            libc::execve(exe.as_ptr(), argv.as_ptr(), environment.as_ptr());
+            tell(b'x');
+            libc::_exit(126);
+        }
+        CHILD.store(child, SeqCst);
+        libc::sigprocmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut());
+        libc::close(pipe[1]);
+        child
+    };
+    let told = read_messages(pipe[0]);
+    if child < 0 {
+        return Err(Failure::own(format!("cannot fork: {}", plain(&std::io::Error::last_os_error()))));
+    }
+    let mut aslr_off = true;
+    for [what, errno] in told {
+        let why = plain(&std::io::Error::from_raw_os_error(errno));
+        let failure = match u8::try_from(what) {
+            Ok(b'p') => {
+                aslr_off = false;
+                continue;
+            }
+            Ok(b'd') => {
+                let dir = launch.cwd.as_deref().unwrap_or(Path::new("")).display();
+                Failure::own(format!("cannot go to {dir}, where the program was recorded: {why}"))
+            }
+            _ if errno == libc::ENOENT => {
+                let what = format!("{}: not found, or its interpreter is not", launch.exe.display());
+                Failure::new(Status::NotFound, what)
+            }
+            _ => {
+                let what = format!("{}: cannot be executed: {why}", launch.exe.display());
+                let failure = Failure::new(Status::NotExecutable, what);
+                let script = format!("retake record -- sh {}", launch.exe.display());
+                if errno == libc::ENOEXEC { failure.next(script) } else { failure }
+            }
+        };
+        // SAFETY: our own child, which has ended itself.
+        unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+        return Err(failure);
+    }
+    Ok((child, aslr_off))
+}
+
+fn read_messages(pipe: i32) -> Vec<[i32; 2]> {
+    use std::io::Read;
+    // SAFETY: the descriptor is ours alone from here on.
+    let mut file = unsafe { <std::fs::File as std::os::fd::FromRawFd>::from_raw_fd(pipe) };
+    let mut bytes = Vec::new();
+    let _ = file.read_to_end(&mut bytes);
+    let number = |four: &[u8]| i32::from_ne_bytes([four[0], four[1], four[2], four[3]]);
+    bytes.chunks_exact(8).map(|eight| [number(&eight[..4]), number(&eight[4..])]).collect()
+}
+
+/// Waits for the child. Once a process of a replay has reported, the others have a short while to end by themselves.
+fn wait(child: i32, session: &Mapped) -> Ended {
+    // SAFETY: plain system calls; a failed pidfd_open leaves us polling.
+    let watched = unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) } as i32;
+    let mut reported: Option<Instant> = None;
+    let ended = loop {
+        let mut status = 0;
+        // SAFETY: room for the status.
+        let got = unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) };
+        if got == child {
+            break if libc::WIFSIGNALED(status) {
+                Ended::Signal(libc::WTERMSIG(status))
+            } else {
+                Ended::Exit(libc::WEXITSTATUS(status))
+            };
+        }
+        if got < 0 && std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+            break Ended::Exit(0);
+        }
+        if session.report_state.load(SeqCst) == 2 {
+            let since = *reported.get_or_insert_with(Instant::now);
+            if since.elapsed() > GRACE {
+                kill(child, session);
+            }
+        }
+        let mut poll = libc::pollfd { fd: watched, events: libc::POLLIN, revents: 0 };
+        // SAFETY: one pollfd; a negative descriptor is passed over, and the time-out makes it a nap.
+        unsafe { libc::poll(&mut poll, 1, if watched < 0 { 20 } else { 250 }) };
+    };
+    if reported.is_some() || session.report_state.load(SeqCst) == 2 {
+        kill(0, session);
+    }
+    if watched >= 0 {
+        // SAFETY: our own descriptor.
+        unsafe { libc::close(watched) };
+    }
+    ended
+}
+
+/// Ends what is left of a replay that has gone wrong.
+fn kill(child: i32, session: &Mapped) {
+    for pid in session.present_pids().into_iter().chain([child]) {
+        // SAFETY: ids of processes that this session has started.
+        if pid > 1 {
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+    }
+}
+
+/// Ends this process as the program ended: with its status, or by the same signal, without a second core dump.
+pub fn end_as(ended: Ended) -> ! {
+    if let Ended::Signal(signal) = ended {
+        // SAFETY: plain system calls.
+        unsafe {
+            libc::prctl(libc::PR_SET_DUMPABLE, 0);
+            let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+            libc::setrlimit(libc::RLIMIT_CORE, &none);
+            libc::signal(signal, libc::SIG_DFL);
+            let mut only: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&mut only);
+            libc::sigaddset(&mut only, signal);
+            libc::sigprocmask(libc::SIG_UNBLOCK, &only, std::ptr::null_mut());
+            libc::raise(signal);
+        }
+    }
+    std::process::exit(ended.code())
+}
+
+/// The bytes of an argument list as they were given.
+pub fn os_strings(texts: &[Text]) -> Vec<OsString> {
+    texts.iter().map(Text::os).map(|text| OsString::from_vec(text.into_vec())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_as_a_shell_finds_them() {
+        let path = Some(OsStr::new("/nowhere:/bin:/usr/bin"));
+        assert!(find_program(OsStr::new("sh"), path).unwrap().ends_with("sh"));
+        assert_eq!(find_program(OsStr::new("no-such-program"), path).unwrap_err().status, Status::NotFound);
+        assert_eq!(find_program(OsStr::new("/etc/passwd"), path).unwrap_err().status, Status::NotExecutable);
+        assert_eq!(find_program(OsStr::new("/"), path).unwrap_err().status, Status::NotExecutable);
+        assert_eq!(find_program(OsStr::new(""), path).unwrap_err().status, Status::NotFound);
+    }
+}

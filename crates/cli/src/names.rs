@@ -1,0 +1,77 @@
+//! Names of objects for people: a variable's own name where it has one, else its kind and a number.
+
+use crate::symbols::Symbols;
+use retake_tape::op::Op;
+use retake_tape::rich::Rich;
+use std::collections::HashMap;
+
+/// Gives names in the order in which objects are first seen.
+#[derive(Default)]
+pub struct ObjectNames {
+    names: HashMap<(String, &'static str, u64), String>,
+    numbers: HashMap<&'static str, u32>,
+}
+
+impl ObjectNames {
+    /// The name of the object of `rich`, an operation of `process`; empty if it has none.
+    pub fn name(&mut self, process: &str, rich: &Rich, symbols: &mut Symbols) -> String {
+        let kind = kind(rich.op);
+        if rich.object == 0 || kind.is_empty() {
+            return String::new();
+        }
+        let key = (process.to_owned(), kind, rich.object);
+        // A new object may lie where an old one was.
+        if matches!(rich.op, Op::MutexInit) {
+            self.names.remove(&key);
+        }
+        if let Some(name) = self.names.get(&key) {
+            return name.clone();
+        }
+        let name = symbols.variable(process, rich.object).unwrap_or_else(|| {
+            let number = self.numbers.entry(kind).or_default();
+            *number += 1;
+            format!("{kind}#{number}")
+        });
+        self.names.insert(key, name.clone());
+        name
+    }
+}
+
+/// What an operation is done on.
+fn kind(op: Op) -> &'static str {
+    match op as u8 {
+        1..=9 => "mutex",
+        10..=19 => "cond",
+        20..=29 => "rwlock",
+        30..=34 => "spin",
+        35 => "barrier",
+        36 => "once",
+        40..=49 => "sem",
+        50..=59 => "thread",
+        60..=61 => "critical",
+        62..=69 => "omplock",
+        70 => "stream",
+        71 => "file",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_numbered_as_they_come() {
+        let (mut names, mut symbols) = (ObjectNames::default(), Symbols::default());
+        let mut name = |op, object| {
+            let rich = Rich { sequence: 0, op, event: 0, object, version: 0, result: 0, pcs: [0; 6] };
+            names.name("0", &rich, &mut symbols)
+        };
+        assert_eq!(name(Op::MutexLock, 64), "mutex#1");
+        assert_eq!(name(Op::MutexLock, 32), "mutex#2");
+        assert_eq!(name(Op::MutexUnlock, 64), "mutex#1");
+        assert_eq!(name(Op::CondWait, 64), "cond#1");
+        assert_eq!(name(Op::MutexInit, 64), "mutex#3");
+        assert_eq!(name(Op::Clock, 64), "");
+    }
+}

@@ -1,0 +1,353 @@
+//! `retake record`: run a program as it would run alone, and keep how it went.
+
+use crate::elf::{self, Program};
+use crate::environment::{self, OWN_ENVIRONMENT, Own};
+use crate::facts::{Ended, Facts, SCHEMA, Stdin, Text};
+use crate::launch::{self, Launch};
+use crate::session::Mapped;
+use crate::status::{Context, Failure, Result, Status, say};
+use crate::store::{Store, random};
+use crate::take::{self, Origin};
+use crate::{Ending, prune, shim, words};
+use retake_tape::entry::{Entry, note};
+use retake_tape::layout::{MAJOR, MINOR, state};
+use retake_tape::session::{FILE as SESSION, TAPE_ENDING, flag};
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Keep {
+    /// Every take.
+    All,
+    /// Only takes of programs that failed: anything but exit status 0.
+    Failing,
+}
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Put the take here instead of into the store (%p: process id, %h: host name)
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<OsString>,
+    /// Which takes to keep
+    #[arg(long, value_enum, default_value = "all")]
+    keep: Keep,
+    /// Note every operation with its object and call stack at once: slower, for programs that cannot be run twice
+    #[arg(long)]
+    rich: bool,
+    /// Say nothing unless something is wrong
+    #[arg(short, long)]
+    quiet: bool,
+    /// Say more
+    #[arg(short, long)]
+    verbose: bool,
+    /// Run the program even if it, or a part of it, cannot be recorded
+    #[arg(long)]
+    anyway: bool,
+    /// Inside a recording: run the program as a part of that one instead of refusing
+    #[arg(long)]
+    nested: bool,
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+pub fn main(args: Args) -> Result<Ending> {
+    let path = std::env::var_os("PATH");
+    let exe = launch::find_program(&args.command[0], path.as_deref())?;
+    if shim::is_loaded_here() {
+        if args.nested {
+            return Err(run_in_place(&exe, &args.command));
+        }
+        return Err(Failure::own("this is already being recorded or replayed: one recording cannot hold another")
+            .next("retake record --nested -- CMD, which makes it a part of the outer one"));
+    }
+    let program = elf::examine(&exe);
+    refuse_unfit(&program, args.anyway)?;
+    let store = Store::open()?;
+    let (dir, origin) = make_dir(&store, &args, &exe)?;
+    let recording = Recording { args, store, dir: dir.clone(), origin, exe, program };
+    recording.run().inspect_err(|_| {
+        // Nothing was run: an empty take would only be in the way.
+        let _ = fs::remove_dir_all(&dir);
+    })
+}
+
+/// Refuses a program into which the shim cannot be loaded, unless it shall run anyway.
+pub fn refuse_unfit(program: &Program, anyway: bool) -> Result<()> {
+    match &program.problem {
+        Some(problem) if !anyway => {
+            let (what, remedy) = problem.words(&program.image);
+            Err(Failure::own(what).next(remedy).next("retake record --anyway -- CMD runs it unrecorded"))
+        }
+        _ => Ok(()),
+    }
+}
+
+struct Recording {
+    args: Args,
+    store: Store,
+    dir: PathBuf,
+    origin: Origin,
+    exe: PathBuf,
+    program: Program,
+}
+
+impl Recording {
+    fn run(&self) -> Result<Ending> {
+        let session_path = self.dir.join(SESSION);
+        let session = Mapped::create(&session_path, if self.args.rich { flag::RICH } else { 0 })
+            .map_err(|failure| failure.next("retake record -o DIR -- CMD").next("retake prune"))?;
+        let shim = shim::unpack(&self.dir)?;
+        let preload = std::env::var_os("LD_PRELOAD").filter(|list| !list.is_empty());
+        let own =
+            Own { mode: "record", take: &self.dir, session: &session_path, shim: &shim, preload: preload.as_deref() };
+        let (own, own_environment) = own.variables(OWN_ENVIRONMENT);
+        let present = environment::present_environment();
+        let mut facts = self.facts(&present, preload.as_deref(), own_environment)?;
+        facts.write(&self.dir).because(|| format!("cannot write into {}", self.dir.display()))?;
+        if self.origin == Origin::Elsewhere {
+            self.store.remember(&facts.id, &self.dir).because(|| "cannot note the take as yours".into())?;
+        }
+        let launch = Launch {
+            exe: self.exe.clone(),
+            argv: self.args.command.clone(),
+            environment: present.iter().map(|(name, value)| environment::joined(name, value)).chain(own).collect(),
+            cwd: None,
+            streams: [None; 3],
+            stack_limit: None,
+        };
+        let clock = Instant::now();
+        let ran = launch::run(&launch, &session)?;
+        facts.duration_ms = Some(clock.elapsed().as_millis() as u64);
+        facts.aslr_off = ran.aslr_off;
+        // From here on the program has run: whatever fails, retake ends as it ended.
+        if let Err(failure) = self.conclude(&session, &mut facts, ran.ended) {
+            eprintln!("{failure}");
+        }
+        Ok(Ending::Like(ran.ended))
+    }
+
+    fn conclude(&self, session: &Mapped, facts: &mut Facts, ended: Ended) -> Result<()> {
+        if session.processes.load(Acquire) == 0 {
+            let _ = fs::remove_dir_all(&self.dir);
+            return Err(self.shim_not_loaded());
+        }
+        let sealed = take::finish(&self.dir, facts, Some(ended))?;
+        if ended == Ended::Exit(0) && self.args.keep == Keep::Failing && sealed {
+            fs::remove_dir_all(&self.dir).because(|| format!("cannot remove {}", self.dir.display()))?;
+            if self.args.verbose {
+                say("the program ended with exit 0; nothing is kept");
+            }
+            return Ok(());
+        }
+        self.tell_shortcomings(session, facts, sealed);
+        if !self.args.quiet {
+            let name = self.label(facts);
+            say(format_args!("{} -> {name}; {}", sums(facts), ended.words()));
+            let argument = if self.origin == Origin::Store { String::new() } else { format!(" {name}") };
+            say(format_args!("next: retake replay{argument} · retake show{argument}"));
+        }
+        if self.origin == Origin::Store {
+            prune::tidy(&self.store, &facts.name);
+        }
+        Ok(())
+    }
+
+    fn label(&self, facts: &Facts) -> String {
+        match (&self.args.output, self.origin) {
+            (Some(_), Origin::Elsewhere) => {
+                let here = std::env::current_dir().unwrap_or_default();
+                let shown = self.dir.strip_prefix(&here).map_or(self.dir.clone(), |path| Path::new(".").join(path));
+                words::shell(&shown.to_string_lossy())
+            }
+            _ => facts.name.clone(),
+        }
+    }
+
+    fn shim_not_loaded(&self) -> Failure {
+        if let Some(problem) = &self.program.problem {
+            let (what, remedy) = problem.words(&self.program.image);
+            return Failure::own(format!("nothing was recorded: {what}")).next(remedy);
+        }
+        if self.program.sanitizer {
+            return Failure::own("nothing was recorded: address sanitizer wants to be the first library")
+                .next("ASAN_OPTIONS=verify_asan_link_order=0 retake record -- CMD");
+        }
+        Failure::own("nothing was recorded: the dynamic linker did not load the shim; its message, if any, is above")
+            .next(format!("retake doctor {}", words::shell(&self.exe.to_string_lossy())))
+    }
+
+    fn tell_shortcomings(&self, session: &Mapped, facts: &Facts, sealed: bool) {
+        if !sealed {
+            say("some of its processes are still running; the take is complete when they have ended");
+        }
+        if !facts.aslr_off {
+            say(
+                "address randomisation could not be switched off here, so pointers will differ between runs; the order is recorded all the same",
+            );
+        }
+        for path in take::files(&self.dir, TAPE_ENDING).unwrap_or_default() {
+            let Some(header) = take::header(&path) else { continue };
+            if header.state.load(Relaxed) == state::CUT {
+                let name = path.file_stem().unwrap_or_default().to_string_lossy();
+                say(cut_words(header.cut_errno.load(Relaxed) as i32, &name));
+            }
+            if header.unsupported.load(Relaxed) != 0
+                && let Ok(tape) = take::load(&path)
+            {
+                let names: Vec<_> = unsupported(&tape).into_iter().collect();
+                say(format_args!("it called {}, which is not replayed", names.join(", ")));
+            }
+        }
+        if session.cuts.load(Acquire) > 0 && self.args.verbose {
+            say(format_args!("{} cut short", words::count(session.cuts.load(Acquire).into(), "recording")));
+        }
+        if sealed && facts.events() == 0 && self.program.futex_locks {
+            say(
+                "no event was recorded: this Rust program locks with std::sync, whose locks are futexes that libc never sees; their order is not recorded. Use locks that pass through libc (pthread) where the order matters",
+            );
+        }
+    }
+
+    fn facts(
+        &self,
+        present: &[(OsString, OsString)],
+        preload: Option<&OsStr>,
+        own_environment: usize,
+    ) -> Result<Facts> {
+        let cwd = std::env::current_dir().because(|| "cannot find the current directory".into())?;
+        let name = self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Facts {
+            schema: SCHEMA,
+            check: String::new(),
+            id: format!("{:016x}{:016x}", random(), random()),
+            format: (MAJOR, MINOR),
+            retake: env!("CARGO_PKG_VERSION").into(),
+            name,
+            argv: self.args.command.iter().map(|word| Text::new(word)).collect(),
+            exe: Text::new(self.exe.as_os_str()),
+            exe_id: elf::identity(&self.exe),
+            cwd: Text::new(cwd.as_os_str()),
+            host: host(),
+            started_ms: now_ms(),
+            duration_ms: None,
+            ended: None,
+            complete: false,
+            rich: self.args.rich,
+            aslr_off: true,
+            stack_limit: stack_limit(),
+            own_environment,
+            stdin: what_stdin_is(),
+            preload: preload.map(Text::new),
+            environment: environment::kept_environment(present),
+            tapes: Vec::new(),
+        })
+    }
+}
+
+/// `48 213 events, 6 threads, 312 kB`.
+pub fn sums(facts: &Facts) -> String {
+    let mut text = format!("{}, {}", words::count(facts.events(), "event"), words::count(facts.threads(), "thread"));
+    if facts.tapes.len() > 1 {
+        text += &format!(", {}", words::count(facts.tapes.len() as u64, "process"));
+    }
+    format!("{text}, {}", words::size(facts.bytes()))
+}
+
+pub fn cut_words(errno: i32, process: &str) -> String {
+    let why = crate::status::plain(&std::io::Error::from_raw_os_error(errno));
+    let when = if errno == libc::ENOSPC || errno == libc::EDQUOT { "when the disk was full" } else { "early" };
+    format!("the recording stopped {when} ({why}, process {process}); everything up to there is kept")
+}
+
+fn unsupported(tape: &retake_tape::reader::Tape) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for thread in &tape.threads {
+        let mut payload = tape.payload(thread);
+        while let Ok(Some((_, entry))) = payload.next_entry() {
+            if let Entry::Note(note::UNSUPPORTED, name) = entry {
+                names.insert(String::from_utf8_lossy(name).into_owned());
+            }
+        }
+    }
+    names
+}
+
+fn make_dir(store: &Store, args: &Args, exe: &Path) -> Result<(PathBuf, Origin)> {
+    let Some(output) = &args.output else {
+        let name = exe.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        return Ok((store.create(&name)?, Origin::Store));
+    };
+    let text = output.to_string_lossy();
+    let filled = text.replace("%p", &std::process::id().to_string()).replace("%h", &host());
+    let path = if text.contains('%') { PathBuf::from(filled) } else { PathBuf::from(output) };
+    let words = || format!("cannot make the take {}", path.display());
+    if path.is_dir() {
+        if fs::read_dir(&path).because(words)?.next().is_some() {
+            return Err(
+                Failure::own(format!("{} is not empty", path.display())).next("give -o the name of a new directory")
+            );
+        }
+        let _ = fs::set_permissions(&path, fs::Permissions::from_mode(0o700));
+    } else {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&path).because(words)?;
+    }
+    let full = fs::canonicalize(&path).because(words)?;
+    let inside = fs::canonicalize(&store.root).is_ok_and(|root| full.parent() == Some(&root));
+    Ok((full, if inside { Origin::Store } else { Origin::Elsewhere }))
+}
+
+/// Becomes the program; returns only if that fails.
+fn run_in_place(exe: &Path, command: &[OsString]) -> Failure {
+    use std::os::unix::process::CommandExt;
+    let error = std::process::Command::new(exe).arg0(&command[0]).args(&command[1..]).exec();
+    Failure::new(Status::NotExecutable, format!("{}: {}", exe.display(), crate::status::plain(&error)))
+}
+
+pub fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+fn host() -> String {
+    fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
+}
+
+fn stack_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: room for the answer.
+    unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) };
+    limit.rlim_cur
+}
+
+/// What the program will find as its standard input.
+pub fn what_stdin_is() -> Stdin {
+    let plain = |kind: &str| Stdin { kind: kind.into(), ..Stdin::default() };
+    if launch::was_closed(0) {
+        return plain("closed");
+    }
+    // SAFETY: only asks.
+    if unsafe { libc::isatty(0) } == 1 {
+        return plain("terminal");
+    }
+    let Ok(data) = fs::metadata("/proc/self/fd/0") else { return plain("other") };
+    let path = fs::read_link("/proc/self/fd/0").unwrap_or_default();
+    let kind = data.file_type();
+    if kind.is_fifo() {
+        plain("pipe")
+    } else if kind.is_socket() {
+        plain("socket")
+    } else if path == Path::new("/dev/null") {
+        plain("null")
+    } else if kind.is_file() {
+        // SAFETY: only asks.
+        let offset = unsafe { libc::lseek(0, 0, libc::SEEK_CUR) }.max(0) as u64;
+        Stdin { kind: "file".into(), path: Some(Text::new(path.as_os_str())), offset }
+    } else {
+        plain("other")
+    }
+}

@@ -1,0 +1,341 @@
+//! `retake replay`: run a recorded execution again, the same.
+
+use crate::environment::{self, Own};
+use crate::facts::{Ended, Facts};
+use crate::launch::{self, Launch};
+use crate::report::{Report, changed_program};
+use crate::session::Mapped;
+use crate::status::{Context, Failure, Result, Status, say};
+use crate::store::Store;
+use crate::symbols::Symbols;
+use crate::take::{Take, TempDir};
+use crate::{Ending, shim, words};
+use retake_tape::reader::Tape;
+use retake_tape::session::{FILE as SESSION, at_end, flag};
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum AtEnd {
+    /// End as the recorded program ended
+    Stop,
+    /// Wait for ever, so that a debugger can look
+    Hang,
+    /// Go on without a tape
+    Live,
+}
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Which take: a name, a unique prefix, a directory, a packed file
+    #[arg(default_value = "latest")]
+    take: String,
+    /// Replay so many times
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    times: u32,
+    /// Compare how the program ended with the recording, and the output of several replays with each other; exit 0 if all is the same, 120 if not
+    #[arg(long)]
+    check: bool,
+    /// Sleep as long as the program asks for
+    #[arg(long)]
+    real_time: bool,
+    /// What a thread does at the end of its tape, where the recorded program was killed or hung
+    #[arg(long, value_enum, default_value = "stop")]
+    at_end: AtEnd,
+    /// How long nothing may happen before the replay is called stuck; 0: for ever
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    patience: u32,
+    /// Run the command of a take that was not recorded here
+    #[arg(long)]
+    trust: bool,
+    /// Say each step
+    #[arg(short, long)]
+    verbose: bool,
+    /// A command to run instead of the recorded one: a moved or rebuilt program
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+pub fn main(args: Args) -> Result<Ending> {
+    let store = Store::open()?;
+    let take = store.take(&args.take)?;
+    if args.command.is_empty() && !args.trust {
+        let remedies =
+            |label: &str| [format!("retake replay --trust {label}"), format!("retake replay {label} -- CMD")];
+        require_trust(&store, &take, remedies)?;
+    }
+    let mut player = Player::new(take)?;
+    player.command = args.command;
+    player.flags = if args.real_time { flag::REAL_TIME } else { 0 } | if args.verbose { flag::VERBOSE } else { 0 };
+    player.patience_ms = if args.patience == 0 { u32::MAX } else { args.patience.saturating_mul(1000) };
+    player.at_end = match args.at_end {
+        AtEnd::Stop => at_end::STOP,
+        AtEnd::Hang => at_end::HANG,
+        AtEnd::Live => at_end::LIVE,
+    };
+    player.warn();
+    let capture = args.check && args.times > 1;
+    let mut first: Option<Output> = None;
+    let mut last = Ended::Exit(0);
+    for time in 1..=args.times {
+        let output = if capture { Some(Output::new()?) } else { None };
+        let ran = player.play(output.as_ref(), &mut |_, _| Ok(()));
+        if let (Some(output), true) = (&output, ran.is_err() || time == 1) {
+            output.print()?;
+        }
+        last = ran?;
+        if args.check && player.take.facts.ended.is_some_and(|recorded| recorded != last) {
+            return Err(other_end(&player.take, last, time));
+        }
+        if let Some(output) = output {
+            match &first {
+                Some(first) => first.compare(&output, time)?,
+                None => first = Some(output),
+            }
+        }
+    }
+    if args.check {
+        let outputs = if capture { ", same output" } else { "" };
+        say(format_args!("{}: same end ({}){outputs}", words::count(args.times.into(), "replay"), last.words()));
+        return Ok(Ending::Status(Status::Fine));
+    }
+    if let Some(recorded) = player.take.facts.ended.filter(|recorded| *recorded != last) {
+        say(format_args!("the recording ended with {}, this replay with {}", recorded.words(), last.words()));
+    }
+    Ok(Ending::Like(last))
+}
+
+fn other_end(take: &Take, ended: Ended, time: u32) -> Failure {
+    let recorded = take.facts.ended.map_or_else(|| "unknown".into(), Ended::words);
+    let what = format!("replay {time} ended with {}, the recording with {recorded}", ended.words());
+    Failure::new(Status::Diverged, what).next(format!("retake show {}", take.label()))
+}
+
+/// Refuses a take whose command would be a stranger's.
+pub fn require_trust(store: &Store, take: &Take, remedies: impl Fn(&str) -> [String; 2]) -> Result<()> {
+    if store.trusts(take) {
+        return Ok(());
+    }
+    let what = format!(
+        "{} was not recorded here by you; it would run, in {}: {}",
+        take.label(),
+        Path::new(&take.facts.cwd.os()).display(),
+        take.facts.command()
+    );
+    let [trust, other] = remedies(&take.label());
+    Err(Failure::own(what).next(format!("{trust}, if you trust it")).next(other))
+}
+
+/// Replays one take, as often as asked.
+pub struct Player {
+    pub take: Take,
+    tapes: Vec<Tape>,
+    pub command: Vec<OsString>,
+    pub flags: u32,
+    pub at_end: u32,
+    pub patience_ms: u32,
+    /// Nobody looks: standard input is the recorded file or nothing, and nothing is said in passing.
+    pub silent: bool,
+}
+
+impl Player {
+    /// Checks the whole take first.
+    pub fn new(take: Take) -> Result<Player> {
+        let tapes = take.tapes()?;
+        if tapes.is_empty() {
+            return Err(
+                Failure::own(format!("{} holds no recorded process", take.label())).next("retake record -- CMD")
+            );
+        }
+        let (command, flags, at_end) = (Vec::new(), 0, at_end::STOP);
+        Ok(Player { take, tapes, command, flags, at_end, patience_ms: 60_000, silent: false })
+    }
+
+    /// Says what may make this replay go another way.
+    fn warn(&self) {
+        if self.command.is_empty()
+            && let Some(words) = changed_program(&self.take.facts)
+        {
+            say(format_args!("{words}; it replays as long as its interactions are the same"));
+        }
+    }
+
+    /// One replay. `before_removal` may look at the session's directory when the program has ended.
+    pub fn play(
+        &self,
+        output: Option<&Output>,
+        before_removal: &mut dyn FnMut(&Path, Ended) -> Result<()>,
+    ) -> Result<Ended> {
+        if shim::is_loaded_here() {
+            let what = "this is already being recorded or replayed: a replay cannot run inside it";
+            return Err(Failure::own(what).next("retake replay, outside of it"));
+        }
+        let facts = &self.take.facts;
+        let place = TempDir::new()?;
+        let session_path = place.path().join(SESSION);
+        let session = Mapped::create(&session_path, self.flags)?;
+        session.at_end.store(self.at_end, Relaxed);
+        session.patience_ms.store(self.patience_ms, Relaxed);
+        session.root_signal.store(root_signal(facts), Relaxed);
+        let shim = shim::unpack(place.path())?;
+        let preload = facts.preload.as_ref().map(|text| text.os());
+        let own = Own {
+            mode: "replay",
+            take: &self.take.dir,
+            session: &session_path,
+            shim: &shim,
+            preload: preload.as_deref(),
+        };
+        let (mut environment, missing, longer) = environment::restored_environment(&facts.environment);
+        if !missing.is_empty() && !self.silent {
+            say(format_args!("{}: recorded without the value; filled with x", missing.join(", ")));
+        }
+        environment.extend(own.variables(facts.own_environment.saturating_add_signed(-longer)).0);
+        let stdin = self.stdin();
+        let (exe, argv) = self.program()?;
+        let streams =
+            output.map_or([None, None], |output| [Some(output.stdout.as_raw_fd()), Some(output.stderr.as_raw_fd())]);
+        let launch = Launch {
+            exe,
+            argv,
+            environment,
+            cwd: Some(facts.cwd.os().into()),
+            streams: [stdin.as_ref().map(File::as_raw_fd), streams[0], streams[1]],
+            stack_limit: Some(facts.stack_limit),
+        };
+        let ran = launch::run(&launch, &session)?;
+        if let Some(text) = session.report() {
+            let mut symbols = Symbols::new(&self.tapes);
+            return Err(Report::parse(&text).failure(&self.take, &self.tapes, &mut symbols));
+        }
+        if session.processes.load(Acquire) == 0 {
+            let what = "this was no replay: the dynamic linker did not load the shim; its message, if any, is above";
+            return Err(Failure::own(what).next("retake doctor"));
+        }
+        before_removal(place.path(), ran.ended)?;
+        Ok(ran.ended)
+    }
+
+    fn program(&self) -> Result<(PathBuf, Vec<OsString>)> {
+        if self.command.is_empty() {
+            return Ok((self.take.facts.exe.os().into(), launch::os_strings(&self.take.facts.argv)));
+        }
+        let path = std::env::var_os("PATH");
+        let exe = launch::find_program(&self.command[0], path.as_deref())?;
+        let exe = std::path::absolute(exe).because(|| "cannot find the program".into())?;
+        Ok((exe, self.command.clone()))
+    }
+
+    /// Standard input as it was, where that can be had again and the user gives no other.
+    fn stdin(&self) -> Option<File> {
+        // SAFETY: only asks.
+        let given = unsafe { libc::isatty(0) } == 0 && !self.silent;
+        let recorded = &self.take.facts.stdin;
+        if given {
+            return None;
+        }
+        let nothing = || File::open("/dev/null").ok();
+        match (recorded.kind.as_str(), &recorded.path) {
+            ("file", Some(path)) => match File::open(path.os()) {
+                Ok(mut file) => {
+                    let _ = file.seek(std::io::SeekFrom::Start(recorded.offset));
+                    Some(file)
+                }
+                Err(_) if self.silent => nothing(),
+                Err(_) => {
+                    say(format_args!(
+                        "standard input was {}, which is not there any more",
+                        Path::new(&path.os()).display()
+                    ));
+                    None
+                }
+            },
+            ("null", _) => nothing(),
+            _ if self.silent => nothing(),
+            ("pipe" | "socket", _) => {
+                say(format_args!(
+                    "standard input was a {}, whose content is not recorded: give it again",
+                    recorded.kind
+                ));
+                None
+            }
+            _ => None,
+        }
+    }
+}
+
+fn root_signal(facts: &Facts) -> u32 {
+    match facts.ended {
+        Some(Ended::Exit(_)) => 0,
+        Some(Ended::Signal(signal)) => signal as u32,
+        None => libc::SIGKILL as u32,
+    }
+}
+
+/// Where the output of a replay is kept, to be compared.
+pub struct Output {
+    pub stdout: File,
+    pub stderr: File,
+}
+
+impl Output {
+    pub fn new() -> Result<Output> {
+        let open = || {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).mode(0o600);
+            let unnamed = options.clone().custom_flags(libc::O_TMPFILE).open(std::env::temp_dir());
+            unnamed.or_else(|_| {
+                let path = std::env::temp_dir().join(format!("retake-output-{:x}", crate::store::random()));
+                let file = options.create_new(true).open(&path);
+                let _ = std::fs::remove_file(&path);
+                file
+            })
+        };
+        let words = || "cannot make a file for the output".into();
+        Ok(Output { stdout: open().because(words)?, stderr: open().because(words)? })
+    }
+
+    /// Nowhere.
+    pub fn null() -> Result<Output> {
+        let open = || OpenOptions::new().write(true).open("/dev/null").because(|| "cannot open /dev/null".into());
+        Ok(Output { stdout: open()?, stderr: open()? })
+    }
+
+    fn print(&self) -> Result<()> {
+        let words = || "cannot print the output".into();
+        let copy = |mut from: &File, to: &mut dyn Write| {
+            from.rewind()?;
+            std::io::copy(&mut from, to)?;
+            to.flush()
+        };
+        copy(&self.stdout, &mut std::io::stdout().lock()).because(words)?;
+        copy(&self.stderr, &mut std::io::stderr().lock()).because(words)
+    }
+
+    fn compare(&self, other: &Output, time: u32) -> Result<()> {
+        for (name, one, two) in
+            [("standard output", &self.stdout, &other.stdout), ("standard error", &self.stderr, &other.stderr)]
+        {
+            if let Some(at) = first_difference(one, two).because(|| "cannot read the output".into())? {
+                let what = format!("replay {time} wrote something else to {name} than the first, from byte {at} on");
+                return Err(Failure::new(Status::Diverged, what).next("retake show"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn first_difference(mut one: &File, mut two: &File) -> std::io::Result<Option<usize>> {
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    one.rewind()?;
+    two.rewind()?;
+    one.read_to_end(&mut left)?;
+    two.read_to_end(&mut right)?;
+    let same = left.iter().zip(&right).take_while(|(left, right)| left == right).count();
+    Ok((left.len() != right.len() || same != left.len()).then_some(same))
+}

@@ -1,0 +1,190 @@
+//! The report of a divergence or of a standstill: read from the session, put in words, with the likeliest cause.
+
+use crate::elf;
+use crate::facts::Facts;
+use crate::status::{Failure, Status};
+use crate::symbols::Symbols;
+use crate::take::Take;
+use retake_tape::entry::{Entry, note};
+use retake_tape::reader::Tape;
+use std::path::{Path, PathBuf};
+
+/// What a process reported, as it is written in the session: lines `key=value`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    pub what: String,
+    pub process: String,
+    pub thread: String,
+    pub event: String,
+    pub recorded: String,
+    pub came: String,
+    pub function: String,
+    pub object: String,
+    pub detail: String,
+    pub pcs: Vec<u64>,
+    pub waiting: Vec<String>,
+}
+
+impl Report {
+    pub fn parse(text: &str) -> Report {
+        let mut report = Report::default();
+        for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
+            // Bytes that a program made up must not reach a terminal as they are.
+            let value: String = value.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+            match key {
+                "what" => report.what = value,
+                "process" => report.process = value,
+                "thread" => report.thread = value,
+                "event" => report.event = value,
+                "recorded" => report.recorded = value,
+                "came" => report.came = value,
+                "function" => report.function = value,
+                "object" => report.object = value,
+                "detail" => report.detail = value,
+                "waiting" => report.waiting.push(value),
+                "pcs" => {
+                    report.pcs = value.split(',').filter_map(address).filter(|pc| *pc != 0).collect();
+                }
+                _ => {}
+            }
+        }
+        report
+    }
+
+    pub fn is_stuck(&self) -> bool {
+        self.what == "stuck"
+    }
+
+    /// All that there is to say, and the status that it means.
+    pub fn failure(&self, take: &Take, tapes: &[Tape], symbols: &mut Symbols) -> Failure {
+        let place = self.place(symbols);
+        let thread = if self.thread.is_empty() { &self.process } else { &self.thread };
+        let mut text = if self.is_stuck() {
+            let mut text = format!("stuck: thread {thread} has waited too long at event {}", self.event);
+            if !self.recorded.is_empty() {
+                text += &format!(" for {}", self.recorded);
+            }
+            text + &place
+        } else {
+            let came = if self.came.is_empty() { &self.function } else { &self.came };
+            format!(
+                "diverged in thread {thread} at event {}: recorded {}; came {came}{place}",
+                self.event, self.recorded
+            )
+        };
+        if let Some(name) = address(&self.object).and_then(|at| symbols.variable(&self.process, at)) {
+            text += &format!("; the object is {name}");
+        }
+        if !self.detail.is_empty() {
+            text += &format!(" ({})", self.detail);
+        }
+        for line in &self.waiting {
+            text += &format!("\nretake:   {}", self.with_names(line, symbols));
+        }
+        text += &format!("\nretake: likely cause: {}", self.cause(take, tapes));
+        let status = if self.is_stuck() { Status::Stuck } else { Status::Diverged };
+        let failure = Failure::new(status, text).next(format!("retake show --light {}", take.label()));
+        if self.is_stuck() {
+            failure.next("retake replay --patience SECONDS, if the program is only slow")
+        } else {
+            failure
+        }
+    }
+
+    /// A line in which the address behind the word `object` is replaced by the variable's name, if it has one.
+    fn with_names(&self, line: &str, symbols: &mut Symbols) -> String {
+        let found = line.split_once(" object ").and_then(|(before, behind)| {
+            let (word, rest) = behind.split_at(behind.find(' ').unwrap_or(behind.len()));
+            let name = symbols.variable(&self.process, address(word)?)?;
+            Some(format!("{before} {name}{rest}"))
+        });
+        found.unwrap_or_else(|| line.to_owned())
+    }
+
+    /// ` at file.c:41 (function)`.
+    fn place(&self, symbols: &mut Symbols) -> String {
+        match symbols.first_known(&self.process, &self.pcs) {
+            Some(place) => format!(" at {place}"),
+            None if !self.function.is_empty() && self.came != self.function => format!(" in {}", self.function),
+            None => String::new(),
+        }
+    }
+
+    fn cause(&self, take: &Take, tapes: &[Tape]) -> String {
+        if let Some(words) = changed_program(&take.facts) {
+            return words;
+        }
+        let (inputs, cwd) = (inputs(tapes), PathBuf::from(take.facts.cwd.os()));
+        let changed: Vec<_> =
+            inputs.iter().filter(|path| younger(&cwd.join(path), take.facts.started_ms)).cloned().collect();
+        if !changed.is_empty() {
+            return format!("input that changed since the recording: {}", changed.join(", "));
+        }
+        let mut unrecorded = Vec::new();
+        if take.facts.stdin.kind != "terminal" && take.facts.stdin.kind != "null" {
+            unrecorded.push(format!("standard input (a {})", take.facts.stdin.kind));
+        }
+        if !inputs.is_empty() {
+            unrecorded.push(crate::words::count(inputs.len() as u64, "file"));
+        }
+        let input = if unrecorded.is_empty() {
+            String::new()
+        } else {
+            format!(", or input that is not recorded: {}", unrecorded.join(", "))
+        };
+        format!("a race that no lock orders (plain memory, atomics){input}")
+    }
+}
+
+fn address(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.trim_start_matches("0x"), 16).ok()
+}
+
+/// Says so if the program is not the one that was recorded.
+pub fn changed_program(facts: &Facts) -> Option<String> {
+    let exe = Path::new(&facts.cwd.os()).join(facts.exe.os());
+    let now = elf::identity(&exe);
+    let short = |id: &str| id.chars().take(12).collect::<String>();
+    let recorded = &facts.exe_id;
+    let why = format!("build id {}, recorded {}", short(&now), short(recorded));
+    (now != *recorded).then(|| format!("{} has changed since the recording ({why})", exe.display()))
+}
+
+/// Files that the recorded program opened for reading, without those of the system.
+pub fn inputs(tapes: &[Tape]) -> Vec<String> {
+    let mut found = std::collections::BTreeSet::new();
+    for tape in tapes {
+        for thread in &tape.threads {
+            let mut payload = tape.payload(thread);
+            while let Ok(Some((_, entry))) = payload.next_entry() {
+                if let Entry::Note(note::FILE, path) = entry {
+                    found.insert(String::from_utf8_lossy(path).into_owned());
+                }
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn younger(path: &Path, than_ms: u64) -> bool {
+    let changed = std::fs::metadata(path).and_then(|data| data.modified()).ok();
+    let since = changed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    since.is_some_and(|since| since.as_millis() as u64 > than_ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_are_read() {
+        let text = "what=divergence\nprocess=0\nthread=0.1\nevent=812\nrecorded=lock mutex\ncame=exit\x1b[31m\n\
+                    pcs=55555,0x7f01\nwaiting=0.2 waits\nwaiting=0.3 waits\nnonsense\nnew=1\n";
+        let report = Report::parse(text);
+        assert_eq!(report.thread, "0.1");
+        assert_eq!(report.came, "exit?[31m");
+        assert_eq!(report.pcs, [0x55555, 0x7f01]);
+        assert_eq!(report.waiting.len(), 2);
+        assert!(!report.is_stuck());
+    }
+}

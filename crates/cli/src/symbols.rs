@@ -1,0 +1,212 @@
+//! From addresses of a recorded process to source lines, functions and names of variables.
+//!
+//! Where the modules lay is on the tape; what is in them is read from the files, unless those have changed since.
+
+use crate::elf;
+use object::{Object, ObjectSymbol};
+use retake_tape::entry::{Entry, note};
+use retake_tape::reader::Tape;
+use std::collections::HashMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A module in the memory of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Module {
+    base: u64,
+    size: u64,
+    build_id: String,
+    path: PathBuf,
+}
+
+/// What could be read of a module's file.
+struct Loaded {
+    lines: Option<addr2line::Loader>,
+    /// Variables: address, size, name.
+    variables: Vec<(u64, u64, String)>,
+}
+
+/// A place in a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    pub file: Option<String>,
+    pub line: Option<u32>,
+    pub function: Option<String>,
+    /// `module+offset`, which is always known.
+    pub module: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line, &self.function) {
+            (Some(file), Some(line), Some(function)) => write!(f, "{file}:{line} ({function})"),
+            (Some(file), Some(line), None) => write!(f, "{file}:{line}"),
+            (_, _, Some(function)) => write!(f, "{} ({function})", self.module),
+            _ => write!(f, "{}", self.module),
+        }
+    }
+}
+
+/// Looks addresses up, process by process.
+#[derive(Default)]
+pub struct Symbols {
+    modules: HashMap<String, Vec<Module>>,
+    files: HashMap<PathBuf, Option<Loaded>>,
+    places: HashMap<(PathBuf, u64), Place>,
+}
+
+impl Symbols {
+    /// Takes the modules from the notes on the tapes.
+    pub fn new(tapes: &[Tape]) -> Symbols {
+        let mut symbols = Symbols::default();
+        for tape in tapes {
+            let mut modules: Vec<Module> = Vec::new();
+            for thread in &tape.threads {
+                let mut payload = tape.payload(thread);
+                while let Ok(Some((_, entry))) = payload.next_entry() {
+                    if let Entry::Note(note::MODULE, text) = entry {
+                        modules.extend(Module::parse(&String::from_utf8_lossy(text)));
+                    }
+                }
+            }
+            symbols.modules.insert(tape.name(), modules);
+        }
+        symbols
+    }
+
+    /// Where the return address `pc` comes back to: the call before it.
+    pub fn call(&mut self, process: &str, pc: u64) -> Option<Place> {
+        self.place(process, pc.wrapping_sub(1))
+    }
+
+    /// The first of the return addresses that has a source line, else the first that lies in a module.
+    pub fn first_known(&mut self, process: &str, pcs: &[u64]) -> Option<Place> {
+        let mut places: Vec<Place> = pcs.iter().filter_map(|pc| self.call(process, *pc)).collect();
+        places.retain(|place| !place.module.starts_with(crate::shim::START));
+        places.iter().find(|place| place.file.is_some()).or(places.first()).cloned()
+    }
+
+    /// The place of the instruction at `address`.
+    pub fn place(&mut self, process: &str, address: u64) -> Option<Place> {
+        let module = self.module(process, address)?.clone();
+        let within = address - module.base;
+        let key = (module.path.clone(), within);
+        if let Some(place) = self.places.get(&key) {
+            return Some(place.clone());
+        }
+        let name = module.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut place = Place { module: format!("{name}+{within:#x}"), ..Place::default() };
+        if let Some(lines) = self.file(&module).and_then(|loaded| loaded.lines.as_ref()) {
+            if let Ok(Some(location)) = lines.find_location(within) {
+                place.file = location.file.map(shortened);
+                place.line = location.line;
+            }
+            let symbol = lines.find_symbol(within);
+            place.function = symbol.map(|name| addr2line::demangle_auto(name.into(), None).into_owned());
+        }
+        self.places.insert(key, place.clone());
+        Some(place)
+    }
+
+    /// The variable that lies at `address`, such as `accounts` or `accounts+40`.
+    pub fn variable(&mut self, process: &str, address: u64) -> Option<String> {
+        let module = self.module(process, address)?.clone();
+        let within = address - module.base;
+        let variables = &self.file(&module)?.variables;
+        let at = variables.partition_point(|(start, _, _)| *start <= within).checked_sub(1)?;
+        let (start, size, name) = &variables[at];
+        let inside = within - start;
+        let name = addr2line::demangle_auto(name.as_str().into(), None);
+        (inside < *size).then(|| if inside == 0 { name.to_string() } else { format!("{name}+{inside}") })
+    }
+
+    fn module(&self, process: &str, address: u64) -> Option<&Module> {
+        // A forked process has its parent's modules.
+        let mut name = process;
+        let modules = loop {
+            match self.modules.get(name) {
+                Some(modules) if !modules.is_empty() => break modules,
+                _ => name = name.rsplit_once('.')?.0,
+            }
+        };
+        modules.iter().rev().find(|module| address >= module.base && address - module.base < module.size)
+    }
+
+    fn file(&mut self, module: &Module) -> Option<&Loaded> {
+        let loaded = self.files.entry(module.path.clone()).or_insert_with(|| load(module));
+        loaded.as_ref()
+    }
+}
+
+impl Module {
+    fn parse(text: &str) -> Option<Module> {
+        let mut words = text.splitn(4, ' ');
+        let number = |word: Option<&str>| u64::from_str_radix(word?.trim_start_matches("0x"), 16).ok();
+        let (base, size) = (number(words.next())?, number(words.next())?);
+        let build_id = words.next()?.to_owned();
+        Some(Module { base, size, build_id, path: words.next()?.into() })
+    }
+}
+
+fn load(module: &Module) -> Option<Loaded> {
+    let bytes = fs::read(&module.path).ok()?;
+    if let Some(now) = elf::build_id(&bytes)
+        && module.build_id.len() > 1
+        && !now.eq_ignore_ascii_case(&module.build_id)
+    {
+        return None;
+    }
+    let file = object::File::parse(&*bytes).ok()?;
+    let mut variables: Vec<_> = file
+        .symbols()
+        .chain(file.dynamic_symbols())
+        .filter(|symbol| symbol.kind() == object::SymbolKind::Data && symbol.is_definition() && symbol.size() > 0)
+        .filter_map(|symbol| Some((symbol.address(), symbol.size(), symbol.name().ok()?.to_owned())))
+        .collect();
+    variables.sort();
+    variables.dedup_by_key(|(start, _, _)| *start);
+    Some(Loaded { lines: addr2line::Loader::new(&module.path).ok(), variables })
+}
+
+/// A path as short as it is still clear: relative to here if it lies below, else its last two parts.
+fn shortened(path: &str) -> String {
+    if let Ok(here) = std::env::current_dir()
+        && let Ok(below) = Path::new(path).strip_prefix(here)
+    {
+        return below.to_string_lossy().into_owned();
+    }
+    let parts: Vec<&str> = path.rsplit('/').take(2).collect();
+    match &parts[..] {
+        [file, dir] if !dir.is_empty() => format!("{dir}/{file}"),
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_read() {
+        let module = Module::parse("555555554000 5000 abcd /tmp/my prog").unwrap();
+        assert_eq!((module.base, module.size), (0x5555_5555_4000, 0x5000));
+        assert_eq!(module.path, Path::new("/tmp/my prog"));
+        assert_eq!(Module::parse("xyz"), None);
+    }
+
+    #[test]
+    fn this_very_function_is_found() {
+        let own = std::env::current_exe().unwrap();
+        let module = Module { base: 0x1000, size: 1 << 40, build_id: "-".into(), path: own.clone() };
+        let mut symbols = Symbols::default();
+        symbols.modules.insert("0".into(), vec![module]);
+        let bytes = fs::read(&own).unwrap();
+        let file = object::File::parse(&*bytes).unwrap();
+        let ours =
+            file.symbols().find(|symbol| symbol.name().is_ok_and(|name| name.contains("this_very_function"))).unwrap();
+        let place = symbols.place("0", ours.address() + 0x1000).unwrap();
+        assert!(place.function.unwrap().contains("this_very_function"));
+        assert_eq!(symbols.place("1", 5), None);
+    }
+}

@@ -1,0 +1,381 @@
+//! One take: opening it, checking it, sealing what a killed recorder left open.
+
+use crate::facts::{Ended, FILE, Facts, TapeFacts};
+use crate::session::Mapped;
+use crate::status::{Context, Failure, Result, plain, say};
+use crate::words;
+use retake_tape::layout::{HEADER_SIZE, ProcessHeader, kind, state};
+use retake_tape::reader::Tape;
+use retake_tape::session::{FILE as SESSION, RICH_ENDING, TAPE_ENDING};
+use retake_tape::walk::{self, Fault};
+use std::fs::{self, File, OpenOptions};
+use std::io::Read;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Where a take came from: what decides whether its command may be run unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Store,
+    Elsewhere,
+    Packed,
+}
+
+pub struct Take {
+    pub dir: PathBuf,
+    pub facts: Facts,
+    pub origin: Origin,
+    /// Where a packed take was unpacked for the time being.
+    pub unpacked: Option<TempDir>,
+}
+
+impl Take {
+    /// Opens the take in `dir`, sealing it first if its recorder is gone.
+    pub fn open(dir: &Path, origin: Origin) -> Result<Take> {
+        let mut facts = Facts::read(dir).map_err(|why| {
+            Failure::own(format!("{} cannot be used: {FILE}: {why}", dir.display())).next("retake ls")
+        })?;
+        if !facts.complete {
+            if Mapped::in_use(&dir.join(SESSION)) {
+                return Err(Failure::own(format!("{} is still being recorded", facts.name)).next("retake ls"));
+            }
+            let ended = facts.ended;
+            if !finish(dir, &mut facts, ended)? {
+                let what = format!("processes of {} are still running and being recorded", facts.name);
+                return Err(Failure::own(what).next("end them, then the same command again"));
+            }
+            if ended.is_none() {
+                say(format_args!("{} was left open by a recorder that was killed; it is sealed now", facts.name));
+            }
+        }
+        if origin == Origin::Store {
+            // The directory names it; an archive may have brought another name along.
+            facts.name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        }
+        Ok(Take { dir: dir.to_owned(), facts, origin, unpacked: None })
+    }
+
+    /// All tapes, each checked whole.
+    pub fn tapes(&self) -> Result<Vec<Tape>> {
+        let found = files(&self.dir, TAPE_ENDING)?;
+        if found.len() != self.facts.tapes.len() {
+            return Err(self.refuse(format!("it has {} tapes instead of {}", found.len(), self.facts.tapes.len())));
+        }
+        self.facts.tapes.iter().map(|facts| self.tape(facts)).collect()
+    }
+
+    fn tape(&self, facts: &TapeFacts) -> Result<Tape> {
+        let file = format!("{}{TAPE_ENDING}", facts.process);
+        let tape = load(&self.dir.join(&file)).map_err(|why| self.refuse(format!("{file}: {why}")))?;
+        let header = &tape.header;
+        if header.sealed.load(Relaxed) == 0 || header.crc.load(Relaxed) != facts.seal || header.kind != kind::TAPE {
+            return Err(self.refuse(format!("{file}: it is not the tape that was recorded")));
+        }
+        if tape.name() != facts.process || tape.events() != facts.events || tape.threads.len() as u64 != facts.threads {
+            return Err(self.refuse(format!("{file}: it does not fit {FILE}")));
+        }
+        Ok(tape)
+    }
+
+    fn refuse(&self, why: String) -> Failure {
+        Failure::own(format!("{} cannot be used: {why}", self.facts.name)).next("retake ls")
+    }
+
+    /// How the take is named in a command to type.
+    pub fn label(&self) -> String {
+        match self.origin {
+            Origin::Store => self.facts.name.clone(),
+            _ => words::shell(&self.dir.to_string_lossy()),
+        }
+    }
+}
+
+/// Reads and checks one tape file.
+pub fn load(path: &Path) -> std::result::Result<Tape, String> {
+    let mut bytes = Vec::new();
+    let mut file = open_plainly(path).map_err(|error| plain(&error))?;
+    file.read_to_end(&mut bytes).map_err(|error| plain(&error))?;
+    Tape::new(bytes).map_err(words::fault)
+}
+
+/// Opens a file that is a file: neither a link nor a pipe that would hang us.
+fn open_plainly(path: &Path) -> std::io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(std::io::Error::other("it is not a regular file")) }
+}
+
+/// Files in `dir` that end in `ending`, sorted.
+pub fn files(dir: &Path, ending: &str) -> Result<Vec<PathBuf>> {
+    let words = || format!("cannot read {}", dir.display());
+    let mut found = Vec::new();
+    for item in fs::read_dir(dir).because(words)? {
+        let path = item.because(words)?.path();
+        if path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ending)) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Seals the take in `dir` and completes `facts`. False if processes of it still run; then nothing is final.
+pub fn finish(dir: &Path, facts: &mut Facts, ended: Option<Ended>) -> Result<bool> {
+    facts.ended = ended;
+    let paths = files(dir, TAPE_ENDING)?;
+    if paths.iter().any(|path| still_written(path)) {
+        facts.write(dir).because(|| format!("cannot write {}", dir.join(FILE).display()))?;
+        return Ok(false);
+    }
+    facts.tapes.clear();
+    for path in &paths {
+        if let Some(tape) = seal_tape(path)? {
+            facts.tapes.push(tape);
+        }
+    }
+    for path in files(dir, RICH_ENDING)? {
+        seal_file(&path).map_err(|why| Failure::own(format!("cannot seal {}: {why}", path.display())))?;
+    }
+    facts.tapes.sort_by_key(|tape| place(&tape.process));
+    facts.complete = true;
+    facts.write(dir).because(|| format!("cannot write {}", dir.join(FILE).display()))?;
+    let _ = fs::remove_file(dir.join(SESSION));
+    for shim in files(dir, ".so")? {
+        let _ = fs::remove_file(shim);
+    }
+    Ok(true)
+}
+
+/// Where a process or thread name stands in the tree of creations, for sorting.
+pub fn place(name: &str) -> Vec<u32> {
+    name.split(['.', '~']).map(|part| part.parse().unwrap_or(u32::MAX)).collect()
+}
+
+fn seal_tape(path: &Path) -> Result<Option<TapeFacts>> {
+    let words = |why: String| Failure::own(format!("cannot seal {}: {why}", path.display()));
+    if let Err(why) = seal_file(path) {
+        // A process that was killed before it had written the first page has recorded nothing.
+        if fs::read(path).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0)) {
+            let _ = fs::remove_file(path);
+            return Ok(None);
+        }
+        return Err(words(why));
+    }
+    let tape = load(path).map_err(words)?;
+    Ok(Some(TapeFacts {
+        process: tape.name(),
+        events: tape.events(),
+        threads: tape.threads.len() as u64,
+        bytes: tape.bytes_used(),
+        seal: tape.header.crc.load(Relaxed),
+    }))
+}
+
+/// Seals one file through a map and cuts off what was only reserved.
+pub fn seal_file(path: &Path) -> std::result::Result<(), String> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NOFOLLOW)
+        .open(path)
+        .map_err(|error| plain(&error))?;
+    let length = file.metadata().map_err(|error| plain(&error))?.len() as usize;
+    if length == 0 {
+        return Err(words::fault(Fault::Truncated));
+    }
+    // SAFETY: a fresh map of a whole file, which nobody writes any more.
+    let end = unsafe {
+        let flags = libc::PROT_READ | libc::PROT_WRITE;
+        let at = libc::mmap(std::ptr::null_mut(), length, flags, libc::MAP_SHARED, file.as_raw_fd(), 0);
+        if at == libc::MAP_FAILED {
+            return Err(plain(&std::io::Error::last_os_error()));
+        }
+        let end = retake_tape::seal::seal(std::slice::from_raw_parts_mut(at.cast::<u8>(), length));
+        libc::munmap(at, length);
+        end
+    };
+    file.set_len(end.map_err(words::fault)?).map_err(|error| plain(&error))
+}
+
+/// Whether the process that writes the tape at `path` is still alive: it then has the file mapped.
+fn still_written(path: &Path) -> bool {
+    let Some(header) = header(path) else { return false };
+    if header.state.load(Relaxed) == state::EXECED {
+        return false;
+    }
+    let Ok(maps) = fs::read(format!("/proc/{}/maps", header.pid)) else { return false };
+    let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    String::from_utf8_lossy(&maps).lines().any(|line| line.ends_with(&*full.to_string_lossy()))
+}
+
+/// The first page of the tape at `path`, if it has a good one.
+pub fn header(path: &Path) -> Option<ProcessHeader> {
+    let mut page = vec![0; HEADER_SIZE as usize];
+    open_plainly(path).and_then(|mut file| file.read_exact(&mut page)).ok()?;
+    walk::process(&page).ok()
+}
+
+/// A directory for the time being, private to the user, removed when dropped.
+#[derive(Debug)]
+pub struct TempDir(PathBuf);
+
+impl TempDir {
+    pub fn new() -> Result<TempDir> {
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let usual = [runtime.filter(|dir| dir.is_absolute()), Some(std::env::temp_dir()), Some("/tmp".into())];
+        let mut last = None;
+        for base in usual.into_iter().flatten() {
+            for attempt in 0..100u32 {
+                let path = base.join(format!("retake-{:x}", crate::store::random() as u32 ^ attempt));
+                match std::os::unix::fs::DirBuilderExt::mode(&mut fs::DirBuilder::new(), 0o700).create(&path) {
+                    Ok(()) => return Ok(TempDir(path)),
+                    Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                    Err(error) => {
+                        last = Some(error);
+                        break;
+                    }
+                }
+            }
+        }
+        Err(last.unwrap_or_else(|| std::io::Error::other("no name is free")))
+            .because(|| "cannot make a directory for the session".into())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TempDir {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use retake_tape::entry::{Context as Memory, write};
+    use retake_tape::layout::{
+        CHUNK_HEADER, CHUNK_MAGIC, ChunkHeader, MAGIC, MAJOR, ThreadHeader, chunk_size, payload_at,
+    };
+    use std::mem::offset_of;
+
+    /// A tape of one thread with a few entries, as a program leaves it behind.
+    fn tape() -> Vec<u8> {
+        let mut bytes = vec![0u8; HEADER_SIZE as usize + chunk_size(0) as usize + 4096];
+        let mut put = |at: usize, what: &[u8]| bytes[at..at + what.len()].copy_from_slice(what);
+        put(0, &MAGIC);
+        put(offset_of!(ProcessHeader, major), &MAJOR.to_le_bytes());
+        put(offset_of!(ProcessHeader, pid), &u32::MAX.to_le_bytes());
+        put(offset_of!(ProcessHeader, state), &state::EXITED.to_le_bytes());
+        put(offset_of!(ProcessHeader, threads), &1u32.to_le_bytes());
+        put(offset_of!(ProcessHeader, next_free), &(HEADER_SIZE + u64::from(chunk_size(0))).to_le_bytes());
+        put(offset_of!(ProcessHeader, last_thread), &HEADER_SIZE.to_le_bytes());
+        put(offset_of!(ProcessHeader, name_len), &1u32.to_le_bytes());
+        put(offset_of!(ProcessHeader, name), b"0");
+        let chunk = HEADER_SIZE as usize;
+        put(chunk, &CHUNK_MAGIC.to_le_bytes());
+        put(chunk + offset_of!(ChunkHeader, size), &chunk_size(0).to_le_bytes());
+        put(chunk + offset_of!(ChunkHeader, thread), &1u32.to_le_bytes());
+        put(chunk + CHUNK_HEADER + offset_of!(ThreadHeader, number), &1u32.to_le_bytes());
+        put(chunk + CHUNK_HEADER + offset_of!(ThreadHeader, count), &9u64.to_le_bytes());
+        let mut memory = Memory::new();
+        let start = bytes[chunk + payload_at(0)..].as_mut_ptr();
+        // SAFETY: a chunk's payload has room for three entries.
+        let used = unsafe {
+            let to = write::hand_over(&mut memory, start, 3, 7);
+            let to = write::clock(&mut memory, to, 4, 1, 1 << 40);
+            write::hand_over(&mut memory, to, 9, 12) as usize - start as usize
+        };
+        let at = chunk + offset_of!(ChunkHeader, used);
+        bytes[at..at + 4].copy_from_slice(&(used as u32).to_le_bytes());
+        bytes
+    }
+
+    /// A sealed take with one tape.
+    pub fn sample() -> TempDir {
+        let dir = TempDir::new().unwrap();
+        fs::write(dir.path().join("0.tape"), tape()).unwrap();
+        let mut facts = crate::facts::tests::sample();
+        assert!(finish(dir.path(), &mut facts, Some(Ended::Exit(0))).unwrap());
+        dir
+    }
+
+    fn entries(take: &Take) -> std::result::Result<String, String> {
+        let mut text = String::new();
+        for tape in take.tapes().map_err(|failure| failure.to_string())? {
+            for thread in &tape.threads {
+                text += &format!("{} {} {}: ", thread.name, thread.events(), thread.header.parent);
+                let mut payload = tape.payload(thread);
+                while let Some((event, entry)) = payload.next_entry().map_err(|_| "garbled")? {
+                    text += &format!("{event} {}, ", words::entry(&entry));
+                }
+            }
+        }
+        Ok(text)
+    }
+
+    #[test]
+    fn a_sealed_take_is_read() {
+        let dir = sample();
+        let take = Take::open(dir.path(), Origin::Elsewhere).unwrap();
+        assert_eq!((take.facts.events(), take.facts.threads(), take.facts.complete), (9, 1, true));
+        let text = entries(&take).unwrap();
+        assert_eq!(text, "0 9 0: 3 hand-over, version 7, 4 clock 1 read 1099.511627776 s, 9 hand-over, version 12, ");
+    }
+
+    #[test]
+    fn a_flipped_byte_is_refused_or_harmless() {
+        let dir = sample();
+        let take = Take::open(dir.path(), Origin::Elsewhere).unwrap();
+        let good = entries(&take).unwrap();
+        let path = dir.path().join("0.tape");
+        let bytes = fs::read(&path).unwrap();
+        let mut accepted = 0;
+        for at in 0..bytes.len() {
+            let mut bad = bytes.clone();
+            bad[at] ^= 1 << (at % 8);
+            fs::write(&path, &bad).unwrap();
+            if let Ok(text) = entries(&take) {
+                assert_eq!(text, good, "byte {at}");
+                accepted += 1;
+            }
+        }
+        // Only what is reserved and never read may change unnoticed.
+        assert!(accepted < chunk_size(0) as usize, "{accepted} flips accepted");
+    }
+
+    #[test]
+    fn a_cut_or_foreign_tape_is_refused() {
+        let dir = sample();
+        let take = Take::open(dir.path(), Origin::Elsewhere).unwrap();
+        let path = dir.path().join("0.tape");
+        let bytes = fs::read(&path).unwrap();
+        for length in 0..bytes.len() {
+            fs::write(&path, &bytes[..length]).unwrap();
+            assert!(entries(&take).is_err(), "cut at {length}");
+        }
+        fs::remove_file(&path).unwrap();
+        assert!(entries(&take).unwrap_err().contains("0 tapes instead of 1"));
+        let mut other = tape();
+        other[offset_of!(ProcessHeader, at_random)] = 1;
+        fs::write(&path, other).unwrap();
+        seal_file(&path).unwrap();
+        assert!(entries(&take).unwrap_err().contains("not the tape that was recorded"));
+    }
+
+    #[test]
+    fn what_a_killed_recorder_left_is_sealed() {
+        let dir = TempDir::new().unwrap();
+        fs::write(dir.path().join("0.tape"), tape()).unwrap();
+        fs::write(dir.path().join("0.1.tape"), [0; 4096]).unwrap();
+        let mut facts = crate::facts::tests::sample();
+        (facts.complete, facts.ended) = (false, None);
+        facts.write(dir.path()).unwrap();
+        let take = Take::open(dir.path(), Origin::Elsewhere).unwrap();
+        assert_eq!((take.facts.complete, take.facts.tapes.len()), (true, 1));
+        assert!(entries(&take).is_ok());
+    }
+}

@@ -1,0 +1,315 @@
+//! The command line as a user meets it: statuses, messages, refusals, the store. What is replayed is tested elsewhere.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A store and a directory of its own for each test.
+struct Home(PathBuf);
+
+impl Home {
+    fn new() -> Home {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("retake-cli-test-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Home(path)
+    }
+
+    fn retake(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_retake"));
+        command.args(arguments).current_dir(&self.0).env("XDG_STATE_HOME", self.0.join("state"));
+        command.env("XDG_CACHE_HOME", self.0.join("cache")).env_remove("RETAKE_DIR").stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.retake(arguments).output().unwrap()
+    }
+
+    /// Records `true` and returns the take's directory.
+    fn small_take(&self) -> PathBuf {
+        let output = self.run(&["record", "--", "true"]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        let store = self.0.join("state/retake");
+        let newest = fs::read_dir(&store).unwrap().flatten().map(|item| item.path()).filter(|path| path.is_dir()).max();
+        newest.unwrap()
+    }
+
+    fn compile(&self, name: &str, source: &str, flags: &[&str]) -> PathBuf {
+        let (from, to) = (self.0.join(format!("{name}.c")), self.0.join(name));
+        fs::write(&from, source).unwrap();
+        let gcc = Command::new("gcc").args(["-g", "-pthread"]).arg(&from).arg("-o").arg(&to).args(flags).status();
+        assert!(gcc.unwrap().success());
+        to
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn printed(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn wrong_words_are_retakes_own_failure() {
+    let home = Home::new();
+    for arguments in
+        [&["record", "--no-such-flag", "true"][..], &["record"], &["no-such-command"], &["replay", "--times", "0"]]
+    {
+        let output = home.run(arguments);
+        assert_eq!(output.status.code(), Some(125), "{arguments:?}");
+        assert!(said(&output).starts_with("retake: "), "{}", said(&output));
+    }
+    assert_eq!(home.run(&["--help"]).status.code(), Some(0));
+    assert_eq!(home.run(&["--version"]).status.code(), Some(0));
+}
+
+#[test]
+fn what_cannot_be_started_has_the_usual_statuses() {
+    let home = Home::new();
+    fs::write(home.0.join("data"), "hello").unwrap();
+    for (program, status) in
+        [("no-such-program", 127), ("./no-such-program", 127), ("./data", 126), ("/", 126), ("data", 127)]
+    {
+        let output = home.run(&["record", "--", program]);
+        assert_eq!(output.status.code(), Some(status), "{program}: {}", said(&output));
+        assert!(said(&output).starts_with("retake: "));
+    }
+    let takes = fs::read_dir(home.0.join("state/retake")).map_or(0, Iterator::count);
+    assert_eq!(takes, 0, "nothing was run, nothing is kept");
+}
+
+#[test]
+fn record_ends_as_the_program_ends() {
+    let home = Home::new();
+    let exit = home.run(&["record", "--", "sh", "-c", "echo out; echo err >&2; exit 37"]);
+    assert_eq!(exit.status.code(), Some(37));
+    assert_eq!(printed(&exit), "out\n");
+    assert!(said(&exit).starts_with("err\n"));
+    let killed = home.run(&["record", "--", "sh", "-c", "kill -SEGV $$"]);
+    assert_eq!(killed.status.signal(), Some(libc::SIGSEGV));
+    let quiet = home.run(&["record", "-q", "--", "sh", "-c", "exit 3"]);
+    assert_eq!((quiet.status.code(), said(&quiet).as_str()), (Some(3), ""));
+}
+
+#[test]
+fn signals_are_handed_on() {
+    let home = Home::new();
+    let script = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done";
+    let mut child = home.retake(&["record", "-q", "--", "sh", "-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut ready = [0; 6];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut ready).unwrap();
+    // SAFETY: our own child.
+    unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
+    assert_eq!(child.wait().unwrap().code(), Some(9));
+}
+
+#[test]
+fn the_program_gets_what_it_would_get_alone() {
+    let home = Home::new();
+    let script =
+        "ls /proc/self/fd | wc -l; grep -h -E 'SigIgn|SigBlk' /proc/self/status; env | grep -c RETAKE_; ulimit -s";
+    let alone = Command::new("sh").args(["-c", script]).stdin(Stdio::null()).output().unwrap();
+    let recorded = home.run(&["record", "-q", "--", "sh", "-c", script]);
+    assert_eq!(printed(&alone), printed(&recorded));
+}
+
+#[test]
+fn a_static_program_is_refused_with_the_reason() {
+    let home = Home::new();
+    let program = home.compile("plain", "int main(void) { return 4; }", &["-static"]);
+    let output = home.run(&["record", "--", text(&program)]);
+    assert_eq!(output.status.code(), Some(125));
+    assert!(said(&output).contains("statically linked"), "{}", said(&output));
+    assert!(said(&output).contains("retake: next: "));
+    let anyway = home.run(&["record", "--anyway", "--", text(&program)]);
+    assert_eq!(anyway.status.code(), Some(4));
+    assert!(said(&anyway).contains("nothing was recorded"), "{}", said(&anyway));
+    let doctor = home.run(&["doctor", text(&program)]);
+    assert_eq!(doctor.status.code(), Some(125));
+    assert!(printed(&doctor).contains("statically linked"));
+}
+
+#[test]
+fn the_store_is_listed_and_cleared() {
+    let home = Home::new();
+    for _ in 0..3 {
+        home.small_take();
+    }
+    let failing = home.run(&["record", "--", "false"]);
+    assert!(said(&failing).contains("-> false-1; exit 1\n"), "{}", said(&failing));
+    assert!(said(&failing).contains("retake: next: retake replay · retake show"));
+    assert_eq!(printed(&home.run(&["ls"])).lines().count(), 4);
+    assert!(printed(&home.run(&["ls", "--json"])).lines().all(|line| line.starts_with('{')));
+    let latest = printed(&home.run(&["info", "--json"]));
+    assert!(latest.contains("\"name\":\"false-1\"") && latest.contains("\"status\":1"), "{latest}");
+    assert!(said(&home.run(&["info", "tru"])).contains("fits 3 takes"));
+    assert_eq!(home.run(&["rm", "true-2"]).status.code(), Some(0));
+    assert_eq!(home.run(&["rm", "true-2"]).status.code(), Some(125));
+    let pruned = home.run(&["prune", "--takes", "1"]);
+    assert_eq!(printed(&pruned), "true-1\ntrue-3\n", "the failing one is kept longest");
+    assert_eq!(printed(&home.run(&["ls"])).lines().count(), 1);
+    assert_eq!(home.run(&["record", "-o", "state/retake", "--", "true"]).status.code(), Some(125));
+}
+
+#[test]
+fn passing_takes_are_dropped_on_request() {
+    let home = Home::new();
+    let passing = home.run(&["record", "--keep", "failing", "--", "true"]);
+    assert_eq!((passing.status.code(), said(&passing).as_str()), (Some(0), ""));
+    let failing = home.run(&["record", "--keep", "failing", "--", "false"]);
+    assert_eq!(failing.status.code(), Some(1));
+    assert_eq!(printed(&home.run(&["ls"])).lines().count(), 1);
+}
+
+#[test]
+fn a_damaged_take_is_refused() {
+    let home = Home::new();
+    let take = home.small_take();
+    for (file, step) in [("0.tape", 97), ("take.json", 61)] {
+        let path = take.join(file);
+        let bytes = fs::read(&path).unwrap();
+        // The checked parts; every byte is tried by a unit test.
+        let limit = if file == "0.tape" { bytes.len().min(4096) } else { bytes.len() };
+        for at in (0..limit).step_by(step) {
+            let mut bad = bytes.clone();
+            bad[at] ^= 4;
+            fs::write(&path, &bad).unwrap();
+            let output = home.run(&["replay", "true-1"]);
+            assert_eq!(output.status.code(), Some(125), "{file} byte {at}: {}", said(&output));
+            assert!(said(&output).contains("cannot be used"), "{}", said(&output));
+        }
+        fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        assert_eq!(home.run(&["info", "true-1"]).status.code(), Some(125));
+        fs::write(&path, &bytes).unwrap();
+    }
+    assert_eq!(home.run(&["replay", "true-1"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_take_travels_and_is_not_trusted_there() {
+    let home = Home::new();
+    home.small_take();
+    let packed = home.run(&["pack"]);
+    assert_eq!(packed.status.code(), Some(0), "{}", said(&packed));
+    let direct = home.run(&["replay", "true-1.retake"]);
+    assert_eq!(direct.status.code(), Some(125));
+    assert!(said(&direct).contains("it would run") && said(&direct).contains("--trust"), "{}", said(&direct));
+    assert_eq!(home.run(&["info", "true-1.retake"]).status.code(), Some(0));
+    assert_eq!(home.run(&["replay", "--trust", "true-1.retake"]).status.code(), Some(0));
+    let unpacked = home.run(&["unpack", "true-1.retake"]);
+    assert!(said(&unpacked).contains("-> true-2"), "{}", said(&unpacked));
+    assert_eq!(home.run(&["replay", "true-2"]).status.code(), Some(125));
+    assert_eq!(home.run(&["replay", "--trust", "true-2"]).status.code(), Some(0));
+    assert_eq!(home.run(&["replay", "true-2", "--", "true"]).status.code(), Some(0));
+    assert_eq!(home.run(&["diff", "true-1", "true-2"]).status.code(), Some(0));
+    fs::write(home.0.join("junk.retake"), "RETAKEPK and then nonsense").unwrap();
+    let junk = home.run(&["unpack", "junk.retake"]);
+    assert_eq!(junk.status.code(), Some(125), "{}", said(&junk));
+}
+
+#[test]
+fn a_take_elsewhere_is_trusted_only_where_it_was_recorded() {
+    let home = Home::new();
+    let output = home.run(&["record", "-o", "here-%p", "--", "true"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let dir =
+        fs::read_dir(&home.0).unwrap().flatten().find(|item| item.file_name().to_string_lossy().starts_with("here-"));
+    let dir = dir.unwrap().path();
+    assert_eq!(home.run(&["replay", text(&dir)]).status.code(), Some(0));
+    let copy = home.0.join("copy");
+    fs::create_dir(&copy).unwrap();
+    for item in fs::read_dir(&dir).unwrap().flatten() {
+        fs::copy(item.path(), copy.join(item.file_name())).unwrap();
+    }
+    let refused = home.run(&["replay", "./copy"]);
+    assert_eq!(refused.status.code(), Some(125));
+    assert!(said(&refused).contains("was not recorded here by you"), "{}", said(&refused));
+}
+
+#[test]
+fn a_killed_recorder_leaves_a_usable_take() {
+    let home = Home::new();
+    let mut child = home.retake(&["record", "--", "sleep", "0.6"]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let busy = home.run(&["info", "sleep-1"]);
+    assert!(said(&busy).contains("still being recorded"), "{}", said(&busy));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    std::thread::sleep(Duration::from_millis(600));
+    let output = home.run(&["info", "sleep-1"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("it is sealed now"), "{}", said(&output));
+    assert_eq!(said(&home.run(&["info", "sleep-1"])), "");
+}
+
+#[test]
+fn secrets_stay_out_of_the_take() {
+    let home = Home::new();
+    let recorded = home.retake(&["record", "--", "true"]).env("MY_API_TOKEN", "hunter2").output().unwrap();
+    assert_eq!(recorded.status.code(), Some(0));
+    let facts = fs::read_to_string(home.0.join("state/retake/true-1/take.json")).unwrap();
+    assert!(facts.contains("MY_API_TOKEN") && !facts.contains("hunter2"));
+}
+
+#[test]
+fn no_place_for_takes_is_said_before_the_program_runs() {
+    let home = Home::new();
+    fs::write(home.0.join("file"), "").unwrap();
+    let output = home
+        .retake(&["record", "--", "sh", "-c", "echo ran"])
+        .env("RETAKE_DIR", home.0.join("file/x"))
+        .output()
+        .unwrap();
+    assert_eq!((output.status.code(), printed(&output).as_str()), (Some(125), ""));
+    assert!(said(&output).contains("retake record -o DIR"), "{}", said(&output));
+    let empty = home.run(&["replay"]);
+    assert_eq!(empty.status.code(), Some(125));
+    assert!(said(&empty).contains("retake demo"));
+}
+
+#[test]
+fn the_cache_may_be_missing_or_closed() {
+    let home = Home::new();
+    fs::write(home.0.join("file"), "").unwrap();
+    for cache in ["file/cache", "a b"] {
+        let output = home.retake(&["record", "--", "true"]).env("XDG_CACHE_HOME", home.0.join(cache)).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert!(said(&output).contains(" -> true-"), "{}", said(&output));
+    }
+    let left = fs::read_dir(home.0.join("state/retake/true-1")).unwrap().count();
+    assert_eq!(left, 2, "take.json and one tape");
+}
+
+#[test]
+fn the_manual_is_made() {
+    let home = Home::new();
+    assert!(printed(&home.run(&["man"])).contains(".TH"));
+    assert!(printed(&home.run(&["completions", "bash"])).contains("retake"));
+    assert_eq!(home.run(&["man", "--dir", "man"]).status.code(), Some(0));
+    assert!(home.0.join("man/retake-record.1").is_file());
+}
+
+#[test]
+fn the_demo_shows_what_it_says() {
+    let home = Home::new();
+    let output = home.run(&["demo"]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", printed(&output), said(&output));
+    assert!(printed(&output).contains("All the same"));
+}

@@ -1,0 +1,99 @@
+//! The end of tapes, and of the process.
+//!
+//! A thread whose tape has no more events was, when it was recorded, blocked for ever, killed, or cut off by the end of
+//! its process. It must not run ahead: it waits here until the process ends as it ended then.
+
+use crate::process::{self, Process};
+use crate::sys;
+use crate::thread::{Thread, waiting};
+use crate::watch;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use retake_tape::layout::state;
+use retake_tape::op::Op;
+use retake_tape::session::at_end;
+
+const STEP_NS: u64 = 5_000_000;
+/// Nothing has moved for so long: whoever is not here computes no more.
+const QUIET_NS: i64 = 400_000_000;
+/// An ending process waits so long for the others, at most, while nothing moves.
+const GRACE_NS: i64 = 3_000_000_000;
+
+/// `thread` wants an event behind the end of its tape. Returns only if it is to go on without a tape.
+pub fn reached(thread: &mut Thread, _op: Op) {
+    let process = process::get();
+    let policy = process.session().map_or(at_end::STOP, |session| session.at_end.load(Relaxed));
+    if policy == at_end::LIVE {
+        thread.live = true;
+        thread.fast.store(0, Release);
+        return;
+    }
+    thread.waits.store(waiting::END, Release);
+    let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
+    loop {
+        sys::sleep_ns(STEP_NS);
+        if policy == at_end::STOP && process.recorded_state != state::EXITED && process.recorded_state != state::EXECED {
+            if all_played(process) && watch::still_ns() > QUIET_NS && !watch::is_debugged() {
+                finish(process);
+            }
+        } else if policy == at_end::STOP {
+            watch::look(thread, started);
+        }
+    }
+}
+
+/// Whether every thread has done all that it did then.
+fn all_played(process: &Process) -> bool {
+    process.seats().iter().all(|seat| seat.header.count.load(Acquire) >= seat.total)
+}
+
+/// Ends the process as the recorded one ended: by a signal from outside.
+fn finish(process: &Process) -> ! {
+    let root = process.name() == b"0";
+    let signal = process.session().map_or(0, |session| session.root_signal.load(Relaxed));
+    let signal = if root && signal != 0 { signal } else { libc::SIGKILL as u32 };
+    die_by(signal)
+}
+
+/// Ends this process by `signal`, whatever it does about signals.
+pub fn die_by(signal: u32) -> ! {
+    // SAFETY: the process ends here; the structure is the kernel's (handler, flags, restorer, mask), all zero.
+    unsafe {
+        let default = [0u64; 4];
+        sys::rt_sigaction(signal as usize, default.as_ptr() as usize, 0, 8);
+        let all = 0u64;
+        sys::rt_sigprocmask(libc::SIG_SETMASK as usize, &raw const all as usize, 0, 8);
+        sys::kill(sys::getpid() as usize, signal as usize);
+        sys::tgkill(sys::getpid() as usize, sys::gettid() as usize, signal as usize);
+        loop {
+            sys::exit_group(125);
+        }
+    }
+}
+
+/// Replay: this thread is about to end the process. The others first do what they did before it ended then.
+pub fn wait_for_others() {
+    let process = process::get();
+    let mut last = 0u64;
+    let mut since = sys::clock_ns(libc::CLOCK_MONOTONIC);
+    let mine = crate::thread::current().map_or(0, |thread| {
+        thread.waits.store(waiting::OUTSIDE, Relaxed);
+        thread.number
+    });
+    loop {
+        let mut left = false;
+        let mut sum = 0u64;
+        for seat in process.seats() {
+            let count = seat.header.count.load(Acquire);
+            sum += count;
+            left |= seat.number != mine && count < seat.total;
+        }
+        let now = sys::clock_ns(libc::CLOCK_MONOTONIC);
+        if sum != last {
+            (last, since) = (sum, now);
+        }
+        if !left || now - since > GRACE_NS && !watch::is_debugged() {
+            return;
+        }
+        sys::sleep_ns(100_000);
+    }
+}

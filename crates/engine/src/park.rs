@@ -1,0 +1,242 @@
+//! Waiting for a turn in a replay: spin shortly, then sleep until woken.
+//!
+//! Sleepers stand in a table under the object that they wait at, each with the version that it wants. Whoever raises the
+//! version wakes exactly those whose turn it is. The object itself holds the least wanted version, so that raising it
+//! costs one comparison when nobody sleeps.
+//!
+//! Law: an object is touched here only by threads that wait at it, and by a waker that has found one of those in the
+//! table: the object cannot be gone.
+
+use crate::lock::Lock;
+use crate::process::{self, Seat};
+use crate::sys;
+use crate::thread::{Thread, waiting};
+use crate::watch;
+use core::cell::UnsafeCell;
+use core::ptr::null_mut;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use core::sync::atomic::{AtomicU32, fence};
+
+/// Spins before sleeping. Fewer cost a sleep for nothing, more keep a processor from the thread that is waited for.
+const SPINS: u32 = 1000;
+const BUCKETS: usize = 256;
+/// How long a sleeper sleeps before it looks again whether anything moves at all.
+const LOOK_NS: u64 = 20_000_000;
+
+struct Bucket {
+    lock: Lock,
+    first: UnsafeCell<*mut Thread>,
+}
+// SAFETY: the list is touched under the lock only.
+unsafe impl Sync for Bucket {}
+
+static TABLE: [Bucket; BUCKETS] =
+    [const { Bucket { lock: Lock::new(), first: UnsafeCell::new(null_mut()) } }; BUCKETS];
+static SPINNING: AtomicU32 = AtomicU32::new(0);
+
+/// In a forked child nobody waits.
+pub fn reset() {
+    for bucket in &TABLE {
+        bucket.lock.reset();
+        // SAFETY: one thread runs.
+        unsafe { *bucket.first.get() = null_mut() };
+    }
+    SPINNING.store(0, Relaxed);
+}
+
+fn bucket(key: usize) -> &'static Bucket {
+    &TABLE[(key >> 4 ^ key >> 12) % BUCKETS]
+}
+
+/// A place to wait at.
+pub struct Place {
+    /// What the sleepers are found by.
+    pub key: usize,
+    /// Where the least wanted value is kept, for the waker to see; null if the waker does not look.
+    pub wanted: *const AtomicU32,
+    /// The waker is in another process, or does not look: sleep in short steps.
+    pub poll: bool,
+}
+
+/// Waits until `ready`. `value` is the version wanted at `place`.
+pub fn wait(thread: &mut Thread, why: u32, place: &Place, value: u64, ready: impl Fn() -> bool) {
+    if spin(&ready) {
+        return;
+    }
+    thread.waits_for.store(value, Relaxed);
+    thread.waits_at.store(place.key as u64, Relaxed);
+    thread.waits.store(why, Release);
+    let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
+    if place.poll {
+        let mut step = 20_000;
+        while !ready() {
+            sys::sleep_ns(step);
+            step = (step * 2).min(2_000_000);
+            watch::look(thread, started);
+        }
+    } else {
+        thread.parked.store(0, Relaxed);
+        enter(thread, place, value);
+        fence(SeqCst);
+        while !ready() {
+            // SAFETY: the word is this thread's own.
+            unsafe { sys::futex_wait(thread.parked.as_ptr(), 0, LOOK_NS) };
+            if thread.parked.load(Acquire) == 0 {
+                watch::look(thread, started);
+            } else if !ready() {
+                thread.parked.store(0, Relaxed);
+                enter(thread, place, value);
+                fence(SeqCst);
+            }
+        }
+        leave(thread, place);
+    }
+    thread.waits.store(waiting::NOT, Release);
+}
+
+fn spin(ready: &impl Fn() -> bool) -> bool {
+    if ready() {
+        return true;
+    }
+    let mut spins = SPINS;
+    if SPINNING.fetch_add(1, Relaxed) >= process::get().processors {
+        spins = 0;
+    }
+    let mut done = false;
+    for _ in 0..spins {
+        if ready() {
+            done = true;
+            break;
+        }
+        core::hint::spin_loop();
+    }
+    SPINNING.fetch_sub(1, Relaxed);
+    done
+}
+
+fn enter(thread: &mut Thread, place: &Place, value: u64) {
+    let bucket = bucket(place.key);
+    bucket.lock.with(|| {
+        thread.park_key = place.key;
+        thread.park_value = value;
+        // SAFETY: under the lock.
+        unsafe {
+            thread.park_next = *bucket.first.get();
+            *bucket.first.get() = thread;
+            announce(bucket, place);
+        }
+    });
+}
+
+fn leave(thread: &mut Thread, place: &Place) {
+    let bucket = bucket(place.key);
+    bucket.lock.with(|| {
+        // SAFETY: under the lock; this thread waits at the place, so the place is there.
+        unsafe {
+            if remove(bucket, |other| core::ptr::eq(other, thread)).is_some() {
+                announce(bucket, place);
+            }
+        }
+    });
+}
+
+/// Tells the place the least value that is wanted there.
+unsafe fn announce(bucket: &Bucket, place: &Place) {
+    if place.wanted.is_null() {
+        return;
+    }
+    // SAFETY: the caller holds the lock and knows that the place is there.
+    unsafe {
+        let mut least = u64::MAX;
+        let mut at = *bucket.first.get();
+        while !at.is_null() {
+            if (*at).park_key == place.key {
+                least = least.min((*at).park_value);
+            }
+            at = (*at).park_next;
+        }
+        (*place.wanted).store(if least == u64::MAX { 0 } else { least as u32 }, SeqCst);
+    }
+}
+
+unsafe fn remove(bucket: &Bucket, fits: impl Fn(&Thread) -> bool) -> Option<*mut Thread> {
+    // SAFETY: the caller holds the lock.
+    unsafe {
+        let mut link = bucket.first.get();
+        while !(*link).is_null() {
+            let at = *link;
+            if fits(&*at) {
+                *link = (*at).park_next;
+                return Some(at);
+            }
+            link = &raw mut (*at).park_next;
+        }
+        None
+    }
+}
+
+/// Wakes those that wait at `key` for `value` or less.
+#[cold]
+#[inline(never)]
+pub fn wake(key: usize, wanted: *const AtomicU32, value: u64) {
+    let bucket = bucket(key);
+    bucket.lock.with(|| {
+        let mut any = false;
+        // SAFETY: under the lock; a thread that was found waits at the place, so the place is there until it is woken.
+        unsafe {
+            let mut woken: *mut Thread = null_mut();
+            while let Some(thread) = remove(bucket, |other| other.park_key == key && other.park_value <= value) {
+                any = true;
+                (*thread).park_next = woken;
+                woken = thread;
+            }
+            if any {
+                announce(bucket, &Place { key, wanted, poll: false });
+            }
+            while !woken.is_null() {
+                let next = (*woken).park_next;
+                (*woken).parked.store(1, Release);
+                sys::futex_wake((*woken).parked.as_ptr(), 1, false);
+                woken = next;
+            }
+        }
+    });
+}
+
+/// Waits until the thread of number `thread_number` has committed `count` events.
+pub fn wait_for_thread(thread: &mut Thread, thread_number: u32, count: u64) {
+    let Some(seat) = process::get().seat(thread_number) else { return };
+    let ready = || seat.header.count.load(Acquire) >= count;
+    if spin(&ready) {
+        return;
+    }
+    thread.waits_for.store(count, Relaxed);
+    thread.waits_at.store(u64::from(thread_number), Relaxed);
+    thread.waits.store(waiting::EDGE, Release);
+    let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
+    let place = Place { key: core::ptr::from_ref(seat) as usize, wanted: core::ptr::null(), poll: false };
+    while !ready() {
+        thread.parked.store(0, Relaxed);
+        enter(thread, &place, count);
+        seat.wanted.store(1, SeqCst);
+        fence(SeqCst);
+        if !ready() {
+            // Plain events of the other thread do not look for sleepers, hence the short sleep.
+            // SAFETY: the word is this thread's own.
+            unsafe { sys::futex_wait(thread.parked.as_ptr(), 0, 500_000) };
+        }
+        leave(thread, &place);
+        watch::look(thread, started);
+    }
+    thread.waits.store(waiting::NOT, Release);
+}
+
+/// The thread of `seat` has committed `count` events: wakes those that waited for it.
+#[inline]
+pub fn reached(seat: &Seat, count: u64) {
+    fence(SeqCst);
+    if seat.wanted.load(Relaxed) != 0 {
+        seat.wanted.store(0, SeqCst);
+        wake(core::ptr::from_ref(seat) as usize, core::ptr::null(), count);
+    }
+}

@@ -1,0 +1,83 @@
+//! The reading end of one thread's tape: the next entry, always one ahead.
+
+use retake_tape::entry::{self, Context, Entry};
+use retake_tape::walk::{self, Chunk};
+
+pub struct Reader {
+    bytes: &'static [u8],
+    rest: &'static [u8],
+    chunk: Option<Chunk<'static>>,
+    context: Context,
+    /// The next entry and its event, if there is one.
+    pub next: Option<(u64, Entry<'static>)>,
+    /// Events that the recorded thread committed.
+    pub total: u64,
+    /// Polls of the current run that are still to be answered, and their answer.
+    pub polls_left: u32,
+    pub polls_code: i64,
+    pub polls_op: u8,
+    /// Whether the recorded thread's function ended.
+    pub ended: bool,
+}
+
+impl Reader {
+    pub const fn new() -> Reader {
+        Reader {
+            bytes: &[],
+            rest: &[],
+            chunk: None,
+            context: Context::new(),
+            next: None,
+            total: 0,
+            polls_left: 0,
+            polls_code: 0,
+            polls_op: 0,
+            ended: false,
+        }
+    }
+
+    /// Starts at the chain at position `at` of the file in `bytes`.
+    pub fn open(&mut self, bytes: &'static [u8], at: u64) -> Result<(), walk::Fault> {
+        let (header, first) = walk::thread(bytes, at)?;
+        *self = Reader::new();
+        self.bytes = bytes;
+        self.total = header.count.into_inner();
+        self.ended = header.ended.into_inner() != 0;
+        self.rest = first.payload;
+        self.chunk = Some(first);
+        self.advance();
+        Ok(())
+    }
+
+    /// Goes on to the next entry. The file was checked before the replay began; what does not decode ends the tape.
+    pub fn advance(&mut self) {
+        while self.rest.is_empty() {
+            let next = self.chunk.as_ref().and_then(|chunk| walk::next(self.bytes, chunk).ok().flatten());
+            let Some(next) = next else {
+                self.next = None;
+                return;
+            };
+            self.rest = next.payload;
+            self.chunk = Some(next);
+        }
+        self.next = match entry::read(&mut self.context, &mut self.rest) {
+            Ok(Some(entry)) if self.context.event <= self.total || entry.is_soft() => Some((self.context.event, entry)),
+            _ => None,
+        };
+    }
+
+    /// The first event that needs more than a glance.
+    pub fn stop(&self) -> u64 {
+        let behind = self.total + 1;
+        if self.polls_left > 0 {
+            return 0;
+        }
+        self.next.map_or(behind, |(event, _)| event.min(behind))
+    }
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Reader::new()
+    }
+}

@@ -1,0 +1,114 @@
+//! Recording: entries of the event that is under way.
+//!
+//! Each function writes one entry for the event after the last committed one; [`Thread::commit`] then makes the event
+//! count. Between [`Thread::begin`] and [`Thread::finish`] signals are deferred.
+
+use crate::process;
+use crate::signals;
+use crate::thread::Thread;
+use retake_tape::entry::{Context, ROOM, Signal, write};
+use retake_tape::op::Op;
+
+impl Thread {
+    /// Enters the engine: signals wait.
+    #[inline(always)]
+    pub fn begin(&mut self) {
+        self.busy += 1;
+    }
+
+    /// Leaves the engine: signals that waited are sent again.
+    #[inline(always)]
+    pub fn finish(&mut self) {
+        self.busy -= 1;
+        if self.deferred_len > 0 && self.busy == 0 {
+            signals::flush(self);
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, need: usize, write: impl FnOnce(&mut Context, *mut u8, u64) -> *mut u8) {
+        let event = self.count() + 1;
+        if let Some(to) = self.writer.room(&raw mut process::get().tape, need) {
+            let to = write(&mut self.writer.context, to, event);
+            self.writer.advance(to);
+        }
+    }
+
+    /// The object came from another thread at `version`.
+    #[inline(always)]
+    pub fn hand_over(&mut self, version: u64) {
+        // SAFETY: `put` gives the room.
+        self.put(ROOM, |context, to, event| unsafe { write::hand_over(context, to, event, version) });
+    }
+
+    /// The call returned `code`.
+    pub fn result(&mut self, op: Op, code: i64) {
+        // SAFETY: `put` gives the room.
+        self.put(ROOM, |context, to, event| unsafe { write::result(context, to, event, op, code) });
+    }
+
+    /// The call found nothing and said so by `code`; calls in a row cost no more tape than the first.
+    pub fn poll(&mut self, op: Op, code: i64) {
+        let event = self.count() + 1;
+        let w = &mut self.writer;
+        if !w.polls.is_null() && w.polls_event == event && w.polls_op == op as u8 && w.polls_code == code {
+            // SAFETY: the counter of the last entry, in a chunk that is still mapped and this thread's alone.
+            unsafe {
+                let many = w.polls.cast::<u32>();
+                let now = u32::from_le(many.read_unaligned());
+                if now < u32::MAX {
+                    many.write_unaligned((now + 1).to_le());
+                    w.polls_event = event + 1;
+                    return;
+                }
+            }
+        }
+        // SAFETY: `put` gives the room.
+        self.put(ROOM, |context, to, event| unsafe { write::polls(context, to, event, op, code) });
+        let w = &mut self.writer;
+        w.polls = w.last_four();
+        (w.polls_op, w.polls_code, w.polls_event) = (op as u8, code, event + 1);
+    }
+
+    /// The event came after event `count` of `thread`.
+    pub fn edge(&mut self, thread: u32, count: u64) {
+        // SAFETY: `put` gives the room.
+        self.put(ROOM, |context, to, event| unsafe { write::edge(context, to, event, thread, count) });
+    }
+
+    /// A writer's turn after `readers` readers of `version`.
+    pub fn write_turn(&mut self, version: u64, readers: u64) {
+        // SAFETY: `put` gives the room.
+        self.put(ROOM, |context, to, event| unsafe { write::write_turn(context, to, event, version, readers) });
+    }
+
+    /// A thread or process was created.
+    pub fn created(&mut self, number: u64) {
+        // SAFETY: `put` gives the room.
+        self.put(ROOM, |context, to, event| unsafe { write::created(context, to, event, number) });
+    }
+
+    /// A clock was read.
+    pub fn clock(&mut self, id: u8, ns: i64) {
+        // SAFETY: `put` gives the room.
+        self.put(ROOM, |context, to, event| unsafe { write::clock(context, to, event, id, ns) });
+    }
+
+    /// A signal is about to be handled.
+    pub fn signal(&mut self, signal: Signal) {
+        // SAFETY: `put` gives the room.
+        self.put(ROOM, |context, to, event| unsafe { write::signal(context, to, event, signal) });
+    }
+
+    /// The call returned these bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        // SAFETY: `put` gives the room.
+        self.put(ROOM + bytes.len(), |context, to, event| unsafe { write::bytes(context, to, event, bytes) });
+    }
+
+    /// Something that replay does not need.
+    pub fn note(&mut self, what: u8, words: &[u8]) {
+        // SAFETY: `put` gives the room.
+        self.put(ROOM + words.len(), |context, to, event| unsafe { write::note(context, to, event, what, words) });
+    }
+}

@@ -1,0 +1,169 @@
+//! Replay: the next step of this thread's tape, and waiting until it may be taken.
+
+use crate::end;
+use crate::process;
+use crate::report;
+use crate::signals;
+use crate::thread::Thread;
+use retake_tape::entry::Entry;
+use retake_tape::op::Op;
+
+/// When an event may happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The object was this thread's before: at once.
+    Own,
+    /// When the object has this version.
+    Version(u64),
+    /// When the other thread has committed so many events.
+    Edge { thread: u32, count: u64 },
+    /// When the object has this version and that many have read it.
+    Write { version: u64, readers: u64 },
+}
+
+/// How the next event came out when it was recorded.
+pub struct Step {
+    /// 0, or what the call returned instead.
+    pub result: i64,
+    pub order: Order,
+    pub created: u64,
+    pub bytes: &'static [u8],
+    /// A result was on the tape, even if it was 0.
+    pub has_result: bool,
+}
+
+impl Thread {
+    /// The next step of the tape, for an event of kind `op`. `None` if the thread runs without a tape from here on.
+    pub fn step(&mut self, op: Op) -> Option<Step> {
+        if self.live {
+            return None;
+        }
+        self.pass_soft();
+        let event = self.count() + 1;
+        if event > self.reader.total {
+            end::reached(self, op);
+            return None;
+        }
+        let mut step = Step { result: 0, order: Order::Own, created: 0, bytes: &[], has_result: false };
+        if self.reader.polls_left > 0 {
+            self.reader.polls_left -= 1;
+            if self.reader.polls_op != op as u8 {
+                report::wrong_op(self, op, "a poll", self.reader.polls_op, self.reader.polls_code);
+            }
+            step.result = self.reader.polls_code;
+            step.has_result = true;
+            return Some(step);
+        }
+        while let Some((at, entry)) = self.reader.next {
+            if at > event || entry.is_soft() {
+                break;
+            }
+            if at < event {
+                report::left_over(self, op, at);
+            }
+            match entry {
+                Entry::HandOver(version) => step.order = Order::Version(version),
+                Entry::Edge { thread, count } => step.order = Order::Edge { thread, count },
+                Entry::WriteTurn { version, readers } => step.order = Order::Write { version, readers },
+                Entry::Created(number) => step.created = number,
+                Entry::Bytes(bytes) => step.bytes = bytes,
+                Entry::Result(recorded, code) => {
+                    if recorded != op {
+                        report::wrong_op(self, op, "a result", recorded as u8, code);
+                    }
+                    (step.result, step.has_result) = (code, true);
+                }
+                Entry::Polls(recorded, code, many) => {
+                    if recorded != op {
+                        report::wrong_op(self, op, "a poll", recorded as u8, code);
+                    }
+                    let reader = &mut self.reader;
+                    (reader.polls_op, reader.polls_code) = (recorded as u8, code);
+                    reader.polls_left = many.saturating_sub(1);
+                    (step.result, step.has_result) = (code, true);
+                }
+                Entry::Clock { .. } | Entry::Signal(_) | Entry::Note(..) | Entry::Unknown(_) => {}
+            }
+            self.reader.advance();
+        }
+        Some(step)
+    }
+
+    /// Passes over soft entries that stand before the next event; signals among them are delivered.
+    fn pass_soft(&mut self) {
+        while let Some((at, entry)) = self.reader.next {
+            if !entry.is_soft() || at > self.count() + 1 {
+                return;
+            }
+            if let Entry::Signal(signal) = entry {
+                self.reader.advance();
+                signals::deliver(self, signal);
+            } else {
+                self.reader.advance();
+            }
+        }
+    }
+
+    /// Whether the next event has a result of `op` on the tape: then it is an event, otherwise it is none.
+    pub fn next_is(&mut self, op: Op) -> bool {
+        if self.live {
+            return false;
+        }
+        self.pass_soft();
+        let event = self.count() + 1;
+        matches!(self.reader.next, Some((at, Entry::Result(recorded, _))) if at == event && recorded == op)
+    }
+
+    /// The event happened: commits it and looks ahead. A signal that was handled next is delivered now, so that a
+    /// program which only waits for it, without any event, goes on.
+    pub fn happened(&mut self) {
+        self.commit();
+        self.sleeps = 0;
+        self.look_ahead();
+        let count = self.count();
+        if let Some(seat) = process::get().seat(self.number) {
+            crate::park::reached(seat, count);
+        }
+    }
+
+    /// Sets the next stop and delivers signals that are due now.
+    pub fn look_ahead(&mut self) {
+        while let Some((at, Entry::Signal(signal))) = self.reader.next {
+            if at > self.count() + 1 || self.live {
+                break;
+            }
+            self.reader.advance();
+            signals::deliver(self, signal);
+        }
+        self.stop = self.reader.stop();
+    }
+
+    /// The recorded value of clock `id`, if the tape has one here. Clock values that this run did not ask for are passed
+    /// over; those that it asks for beyond the tape are the caller's to make up.
+    pub fn recorded_clock(&mut self, wanted: u8) -> Option<i64> {
+        if self.live {
+            return None;
+        }
+        while let Some((at, entry)) = self.reader.next {
+            if at > self.count() + 1 {
+                return None;
+            }
+            match entry {
+                Entry::Clock { id, ns } => {
+                    self.reader.advance();
+                    if id == wanted {
+                        self.look_ahead();
+                        return Some(ns);
+                    }
+                }
+                Entry::Signal(signal) => {
+                    self.reader.advance();
+                    signals::deliver(self, signal);
+                }
+                Entry::Note(..) | Entry::Unknown(_) => self.reader.advance(),
+                _ => return None,
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,165 @@
+//! Reports: what went wrong in a replay, written into the session for the command line to word.
+//!
+//! The first report wins. It is lines of `key=value`; addresses are hexadecimal. Then the process ends.
+
+use crate::process;
+use crate::store::Path;
+use crate::sys;
+use crate::thread::{self, Thread, waiting};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use retake_tape::op::Op;
+use retake_tape::session::REPORT_MAX;
+
+/// Gathers the callers' addresses; set by the surface, which knows its own frames.
+pub static CALLERS: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
+
+/// The callers' addresses, innermost first; 0 behind the last.
+pub fn callers() -> [u64; 6] {
+    let function = CALLERS.load(Relaxed);
+    if function == 0 {
+        return [0; 6];
+    }
+    // SAFETY: only `set_callers` stores there.
+    let function: fn() -> [u64; 6] = unsafe { core::mem::transmute(function) };
+    function()
+}
+
+/// Says how to gather the callers' addresses.
+pub fn set_callers(function: fn() -> [u64; 6]) {
+    CALLERS.store(function as usize, Relaxed);
+}
+
+fn write(body: impl FnOnce(&mut Path<'_>)) -> ! {
+    if let Some(session) = process::get().session()
+        && session.report_state.compare_exchange(0, 1, AcqRel, Acquire).is_ok()
+    {
+        // SAFETY: whoever turned the state to 1 is the only writer.
+        let room = unsafe { core::slice::from_raw_parts_mut(session.report.as_ptr().cast_mut(), REPORT_MAX) };
+        let mut lines = Path { to: room, length: 0 };
+        body(&mut lines);
+        session.report_len.store(lines.length.min(REPORT_MAX) as u32, Release);
+        session.report_state.store(2, Release);
+    }
+    loop {
+        // SAFETY: the process ends here.
+        unsafe { sys::exit_group(120) };
+    }
+}
+
+fn head(lines: &mut Path<'_>, what: &str, thread: &Thread, op: Option<Op>) {
+    lines.push(b"what=").push(what.as_bytes()).push(b"\nprocess=").push(process::get().name());
+    lines.push(b"\nthread=").push(thread.name()).push(b"\nevent=").push_number(thread.count() + 1);
+    if let Some(op) = op {
+        lines.push(b"\ncame=").push(op.word().as_bytes());
+    }
+    lines.push(b"\npcs=");
+    for pc in callers().iter().take_while(|pc| **pc != 0) {
+        lines.push_hex(*pc).push(b",");
+    }
+    lines.push(b"\n");
+}
+
+fn name_of(number: u32, lines: &mut Path<'_>) {
+    let mut found = false;
+    thread::each(|other| {
+        if other.number == number && !found {
+            lines.push(other.name());
+            found = true;
+        }
+    });
+    if !found {
+        lines.push(b"number ").push_number(u64::from(number));
+    }
+}
+
+/// The tape has a result of another operation.
+#[cold]
+pub fn wrong_op(thread: &Thread, op: Op, what: &str, recorded: u8, code: i64) -> ! {
+    write(|lines| {
+        head(lines, "divergence", thread, Some(op));
+        let word = Op::from_number(recorded).map_or("another operation", Op::word);
+        lines.push(b"recorded=").push(what.as_bytes()).push(b" of: ").push(word.as_bytes());
+        lines.push(b" (").push_number(code.unsigned_abs()).push(b")\n");
+    })
+}
+
+/// The tape has an entry that an earlier event should have used.
+#[cold]
+pub fn left_over(thread: &Thread, op: Op, event: u64) -> ! {
+    write(|lines| {
+        head(lines, "divergence", thread, Some(op));
+        lines.push(b"recorded=something that event ").push_number(event).push(b" should have used\n");
+    })
+}
+
+/// The object is not this thread's, though the tape says that nobody had it in between.
+#[cold]
+pub fn not_own(thread: &Thread, object: usize, owner: u32) -> ! {
+    write(|lines| {
+        head(lines, "divergence", thread, None);
+        lines.push(b"object=").push_hex(object as u64);
+        lines.push(b"\nrecorded=an object that this thread had last\ncame=an object that thread ");
+        name_of(owner, lines);
+        lines.push(b" had last\n");
+    })
+}
+
+/// The object's turn is over.
+#[cold]
+pub fn passed(thread: &Thread, object: usize, wanted: u64, now: u64) -> ! {
+    write(|lines| {
+        head(lines, "divergence", thread, None);
+        lines.push(b"object=").push_hex(object as u64);
+        lines.push(b"\nrecorded=an object at version ").push_number(wanted);
+        lines.push(b"\ncame=an object at version ").push_number(now).push(b"\n");
+    })
+}
+
+/// Something else does not fit.
+#[cold]
+pub fn other(thread: &Thread, op: Op, recorded: &str) -> ! {
+    write(|lines| {
+        head(lines, "divergence", thread, Some(op));
+        lines.push(b"recorded=").push(recorded.as_bytes()).push(b"\n");
+    })
+}
+
+/// A process that the take does not know.
+#[cold]
+pub fn no_tape(name: &[u8]) -> ! {
+    write(|lines| {
+        lines.push(b"what=divergence\nprocess=").push(name).push(b"\nthread=").push(name);
+        lines.push(b"\nevent=0\ncame=a process that was not recorded\nrecorded=no such process\n");
+    })
+}
+
+/// Nothing can move any more.
+#[cold]
+pub fn stuck(thread: &Thread) -> ! {
+    write(|lines| {
+        head(lines, "stuck", thread, None);
+        thread::each(|other| {
+            if other.in_use.load(Acquire) != 1 {
+                return;
+            }
+            lines.push(b"waiting=").push(other.name()).push(b" at event ").push_number(other.count() + 1);
+            let (value, at) = (other.waits_for.load(Relaxed), other.waits_at.load(Relaxed));
+            match other.waits.load(Acquire) {
+                waiting::VERSION => {
+                    lines.push(b" for version ").push_number(value).push(b" of object ").push_hex(at);
+                }
+                waiting::EDGE => {
+                    lines.push(b" for event ").push_number(value).push(b" of thread ");
+                    name_of(at as u32, lines);
+                }
+                waiting::END => {
+                    lines.push(b" at the end of its tape");
+                }
+                _ => {
+                    lines.push(b" outside of Retake");
+                }
+            }
+            lines.push(b"\n");
+        });
+    })
+}

@@ -1,0 +1,284 @@
+//! Where tape goes: the process's file, grown in slabs, handed out in chunks.
+//!
+//! No file descriptor is kept: a program may close every one that it finds. The file is opened when it must grow, its
+//! blocks are reserved before they are mapped (a hole on a full disk would kill the program at its first write), and it
+//! is closed again.
+//!
+//! Law: a failure here ends the recording, never the program.
+
+use crate::lock::Lock;
+use crate::sys;
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{Relaxed, Release};
+use libc::c_int;
+use retake_tape::layout::{
+    ALIGN, CHUNK_MAGIC, ChunkHeader, HEADER_SIZE, MAGIC, MAJOR, MINOR, NAME_MAX, ProcessHeader, chunk_size,
+};
+
+/// Longest path of a tape file.
+pub const PATH_MAX: usize = 4096;
+const FIRST: u64 = 16 << 10;
+const SLAB: u64 = 64 << 10;
+/// Chunks from this size up are mapped one by one and given back when they are full.
+const OWN_MAP: u64 = 32 << 10;
+const PAGE: u64 = 4096;
+
+/// One file: the tape, or the rich events.
+pub struct Store {
+    path: [u8; PATH_MAX],
+    header: *mut ProcessHeader,
+    lock: Lock,
+    slab: *mut u8,
+    slab_at: u64,
+    slab_used: u64,
+    slab_size: u64,
+}
+
+/// What a fresh file says of its process.
+pub struct Beginning<'a> {
+    pub kind: u32,
+    pub name: &'a [u8],
+    pub born: u32,
+    pub at_random: [u8; 16],
+}
+
+/// A chunk that a writer may fill.
+pub struct Room {
+    pub chunk: *mut ChunkHeader,
+    pub at: u64,
+    /// Bytes to give back when the chunk is full, 0 if it shares a slab.
+    pub mapped: usize,
+}
+
+impl Store {
+    pub const fn new() -> Store {
+        Store {
+            path: [0; PATH_MAX],
+            header: core::ptr::null_mut(),
+            lock: Lock::new(),
+            slab: core::ptr::null_mut(),
+            slab_at: 0,
+            slab_used: 0,
+            slab_size: 0,
+        }
+    }
+
+    /// The file's header, or null while there is none.
+    pub fn header(&self) -> *mut ProcessHeader {
+        self.header
+    }
+
+    /// Makes the file `directory/name+ending`. If one of that name exists, `~1`, `~2` … is put behind the name.
+    ///
+    /// # Safety
+    /// Nobody else may use the store meanwhile.
+    pub unsafe fn create(&mut self, directory: &[u8], ending: &str, begin: &Beginning<'_>) -> Result<(), c_int> {
+        self.lock.reset();
+        for attempt in 0..1000 {
+            let mut path = Path { to: &mut self.path, length: 0 };
+            path.push(directory).push(b"/").push(begin.name);
+            if attempt > 0 {
+                path.push(b"~").push_number(attempt);
+            }
+            if !path.push(ending.as_bytes()).finish() {
+                return Err(libc::ENAMETOOLONG);
+            }
+            let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
+            // SAFETY: the store is ours alone.
+            match unsafe { self.map(flags, 0, FIRST) } {
+                Ok(at) => {
+                    // SAFETY: the first page was just mapped, writable and zeroed.
+                    unsafe { self.begin(at, begin) };
+                    return Ok(());
+                }
+                Err(libc::EEXIST) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(libc::EEXIST)
+    }
+
+    unsafe fn begin(&mut self, at: *mut u8, begin: &Beginning<'_>) {
+        self.header = at.cast();
+        // SAFETY: `at` is a fresh page.
+        unsafe {
+            let header = &mut *self.header;
+            header.major = MAJOR;
+            header.minor = MINOR;
+            header.kind = begin.kind;
+            header.pid = sys::getpid() as u32;
+            header.parent_pid = sys::getppid() as u32;
+            header.born = begin.born;
+            header.at_random = begin.at_random;
+            header.started_ns = sys::clock_ns(libc::CLOCK_REALTIME) as u64;
+            let length = begin.name.len().min(NAME_MAX);
+            header.name[..length].copy_from_slice(&begin.name[..length]);
+            header.name_len = length as u32;
+            header.next_free = FIRST.into();
+            header.magic = MAGIC;
+            self.slab = at.add(HEADER_SIZE as usize);
+        }
+        self.slab_at = HEADER_SIZE;
+        self.slab_used = 0;
+        self.slab_size = FIRST - HEADER_SIZE;
+    }
+
+    /// A fresh chunk, the `index`-th of its thread's chain, with room for at least `need` bytes of payload.
+    ///
+    /// # Safety
+    /// The store must have been created.
+    pub unsafe fn chunk(&mut self, thread: u32, index: u32, need: usize) -> Result<Room, c_int> {
+        let least = (need + 256) as u64;
+        let size = u64::from(chunk_size(index)).max(least).next_multiple_of(ALIGN);
+        let lock = &raw const self.lock;
+        // SAFETY: the lock lives as long as the store.
+        let room = unsafe { &*lock }.with(|| {
+            if size >= OWN_MAP {
+                let size = size.next_multiple_of(PAGE);
+                // SAFETY: under the lock.
+                unsafe { self.extend(size).map(|(at, memory)| (at, memory, size, size as usize)) }
+            } else {
+                if self.slab_size - self.slab_used < size {
+                    // SAFETY: under the lock.
+                    let (at, memory) = unsafe { self.extend(SLAB)? };
+                    (self.slab, self.slab_at, self.slab_used, self.slab_size) = (memory, at, 0, SLAB);
+                }
+                let used = self.slab_used;
+                self.slab_used += size;
+                // SAFETY: the slab is that long.
+                Ok((self.slab_at + used, unsafe { self.slab.add(used as usize) }, size, 0))
+            }
+        });
+        let (at, memory, size, mapped) = room?;
+        let chunk = memory.cast::<ChunkHeader>();
+        // SAFETY: the chunk is ours, zeroed and aligned.
+        unsafe {
+            (*chunk).size = size as u32;
+            (*chunk).thread = thread;
+            (*chunk).index = index;
+            (&raw mut (*chunk).magic).cast::<AtomicU32>().as_ref().unwrap_unchecked().store(CHUNK_MAGIC, Release);
+        }
+        Ok(Room { chunk, at, mapped })
+    }
+
+    unsafe fn extend(&mut self, size: u64) -> Result<(u64, *mut u8), c_int> {
+        // SAFETY: the header is mapped; the caller holds the lock.
+        unsafe {
+            let next = &(*self.header).next_free;
+            let at = next.load(Relaxed).next_multiple_of(PAGE);
+            let memory = self.map(libc::O_RDWR, at, size)?;
+            next.store(at + size, Release);
+            Ok((at, memory))
+        }
+    }
+
+    /// Opens the file, reserves `size` bytes at `offset`, maps them and closes the file.
+    unsafe fn map(&self, flags: c_int, offset: u64, size: u64) -> Result<*mut u8, c_int> {
+        if !within_file_limit(offset + size) {
+            return Err(libc::EFBIG);
+        }
+        let flags = flags | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+        // SAFETY: the path ends in a zero byte; the descriptor is ours.
+        unsafe {
+            let fd = sys::openat(libc::AT_FDCWD as usize, self.path.as_ptr() as usize, flags as usize, 0o600);
+            if let Some(error) = sys::error(fd) {
+                return Err(error);
+            }
+            let fd = fd as usize;
+            let result = reserve(fd, offset, size).and_then(|()| map_shared(fd, offset, size));
+            sys::close(fd);
+            result
+        }
+    }
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Store::new()
+    }
+}
+
+fn within_file_limit(end: u64) -> bool {
+    let mut limit = [u64::MAX; 2];
+    // SAFETY: the result lives on the stack.
+    unsafe { sys::prlimit64(0, libc::RLIMIT_FSIZE as usize, 0, limit.as_mut_ptr() as usize) };
+    end <= limit[0]
+}
+
+unsafe fn reserve(fd: usize, offset: u64, size: u64) -> Result<(), c_int> {
+    // SAFETY: the descriptor is open for writing.
+    unsafe {
+        loop {
+            match sys::error(sys::fallocate(fd, 0, offset as usize, size as usize)) {
+                None => return Ok(()),
+                Some(libc::EINTR) => {}
+                Some(libc::EOPNOTSUPP | libc::ENOSYS) => break,
+                Some(error) => return Err(error),
+            }
+        }
+        let zeros = [0u8; 512];
+        let mut at = offset;
+        while at < offset + size {
+            match sys::pwrite(fd, zeros.as_ptr() as usize, zeros.len(), at as usize) {
+                written if written > 0 => at += written as u64,
+                failed => match sys::error(failed) {
+                    Some(libc::EINTR) => {}
+                    error => return Err(error.unwrap_or(libc::EIO)),
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+unsafe fn map_shared(fd: usize, offset: u64, size: u64) -> Result<*mut u8, c_int> {
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    // SAFETY: a fresh map; the blocks behind it are reserved.
+    unsafe {
+        let at = sys::mmap(sys::map_hint(size as usize), size as usize, protection, libc::MAP_SHARED as usize, fd, offset as usize);
+        if let Some(error) = sys::error(at) {
+            return Err(error);
+        }
+        // Without this the first touch reads ahead megabytes of a file that is only written.
+        sys::madvise(at as usize, size as usize, libc::MADV_RANDOM as usize);
+        Ok(at as *mut u8)
+    }
+}
+
+/// A path being put together without allocation.
+pub struct Path<'a> {
+    pub to: &'a mut [u8],
+    pub length: usize,
+}
+
+impl Path<'_> {
+    pub fn push(&mut self, bytes: &[u8]) -> &mut Self {
+        for &byte in bytes {
+            if let Some(to) = self.to.get_mut(self.length) {
+                *to = byte;
+            }
+            self.length += 1;
+        }
+        self
+    }
+
+    pub fn push_number(&mut self, number: u64) -> &mut Self {
+        if number >= 10 {
+            self.push_number(number / 10);
+        }
+        self.push(&[b'0' + (number % 10) as u8])
+    }
+
+    pub fn push_hex(&mut self, number: u64) -> &mut Self {
+        if number >= 16 {
+            self.push_hex(number / 16);
+        }
+        self.push(&[b"0123456789abcdef"[(number % 16) as usize]])
+    }
+
+    /// Ends it with a zero byte; false if it did not fit.
+    pub fn finish(&mut self) -> bool {
+        self.push(&[0]);
+        self.length <= self.to.len()
+    }
+}

@@ -1,0 +1,172 @@
+//! System calls made without libc's wrappers: they leave `errno` alone, are no cancellation points, and are never
+//! caught by Retake itself.
+
+use core::arch::asm;
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
+use libc::{c_int, c_long, timespec};
+
+#[inline(always)]
+unsafe fn call(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+    let result: isize;
+    // SAFETY: the kernel's calling convention; what the call does with its arguments is the caller's concern.
+    unsafe {
+        asm!("syscall", inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d,
+             in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    result
+}
+
+/// The error in a result, as a positive number.
+pub fn error(result: isize) -> Option<c_int> {
+    (result < 0 && result > -4096).then_some(-result as c_int)
+}
+
+macro_rules! calls {
+    ($($(#[$doc:meta])* $name:ident ($($arg:ident),*) = $number:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As for the system call.
+        #[inline]
+        pub unsafe fn $name($($arg: usize),*) -> isize {
+            // SAFETY: passed on to the caller.
+            unsafe { calls!(@ libc::$number, $($arg),*) }
+        }
+    )*};
+    (@ $n:expr,) => { call($n, 0, 0, 0, 0, 0, 0) };
+    (@ $n:expr, $a:expr) => { call($n, $a, 0, 0, 0, 0, 0) };
+    (@ $n:expr, $a:expr, $b:expr) => { call($n, $a, $b, 0, 0, 0, 0) };
+    (@ $n:expr, $a:expr, $b:expr, $c:expr) => { call($n, $a, $b, $c, 0, 0, 0) };
+    (@ $n:expr, $a:expr, $b:expr, $c:expr, $d:expr) => { call($n, $a, $b, $c, $d, 0, 0) };
+    (@ $n:expr, $a:expr, $b:expr, $c:expr, $d:expr, $e:expr, $f:expr) => { call($n, $a, $b, $c, $d, $e, $f) };
+}
+
+calls! {
+    /// Opens a file.
+    openat(dir, path, flags, mode) = SYS_openat;
+    /// Closes a file.
+    close(fd) = SYS_close;
+    /// Reserves room in a file.
+    fallocate(fd, mode, offset, length) = SYS_fallocate;
+    /// Sets a file's length.
+    ftruncate(fd, length) = SYS_ftruncate;
+    /// Writes at a position.
+    pwrite(fd, from, length, offset) = SYS_pwrite64;
+    /// Writes.
+    write(fd, from, length) = SYS_write;
+    /// Reads.
+    read(fd, to, length) = SYS_read;
+    /// Tells of a file.
+    fstat(fd, to) = SYS_fstat;
+    /// Maps memory.
+    mmap(at, length, protection, flags, fd, offset) = SYS_mmap;
+    /// Gives memory back.
+    munmap(at, length) = SYS_munmap;
+    /// Says how memory will be used.
+    madvise(at, length, how) = SYS_madvise;
+    /// The futex call.
+    futex(word, op, value, timeout, word2, value3) = SYS_futex;
+    /// This process.
+    getpid() = SYS_getpid;
+    /// The parent process.
+    getppid() = SYS_getppid;
+    /// This thread.
+    gettid() = SYS_gettid;
+    /// Reads a clock.
+    clock_gettime(id, to) = SYS_clock_gettime;
+    /// Sleeps.
+    nanosleep(time, left) = SYS_nanosleep;
+    /// Lets others run.
+    sched_yield() = SYS_sched_yield;
+    /// Which processors may be used.
+    sched_getaffinity(pid, length, mask) = SYS_sched_getaffinity;
+    /// Sends a signal to a process.
+    kill(pid, signal) = SYS_kill;
+    /// Sends a signal to a thread.
+    tgkill(pid, tid, signal) = SYS_tgkill;
+    /// Sends a signal with its particulars to a thread.
+    rt_tgsigqueueinfo(pid, tid, signal, info) = SYS_rt_tgsigqueueinfo;
+    /// Changes the signal mask.
+    rt_sigprocmask(how, set, old, size) = SYS_rt_sigprocmask;
+    /// Changes what a signal does.
+    rt_sigaction(signal, new, old, size) = SYS_rt_sigaction;
+    /// Ends the process.
+    exit_group(status) = SYS_exit_group;
+    /// A resource limit.
+    prlimit64(pid, which, new, old) = SYS_prlimit64;
+}
+
+/// Waits while `*word == value`, at most `ns`; returns at once if it is not.
+///
+/// # Safety
+/// `word` must be readable.
+pub unsafe fn futex_wait(word: *const u32, value: u32, ns: u64) {
+    let time = timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
+    let op = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the word is readable, the time lives on the stack.
+    unsafe { futex(word as usize, op as usize, value as usize, &raw const time as usize, 0, 0) };
+}
+
+/// Wakes up to `many` threads that wait at `word`; `shared` if they may be in another process.
+///
+/// # Safety
+/// None beyond the system call's: the kernel checks the address.
+pub unsafe fn futex_wake(word: *const u32, many: u32, shared: bool) {
+    let op = libc::FUTEX_WAKE | if shared { 0 } else { libc::FUTEX_PRIVATE_FLAG };
+    // SAFETY: waking touches no memory.
+    unsafe { futex(word as usize, op as usize, many as usize, 0, 0, 0) };
+}
+
+/// Sleeps for `ns`.
+pub fn sleep_ns(ns: u64) {
+    let time = timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
+    // SAFETY: the time lives on the stack.
+    unsafe { nanosleep(&raw const time as usize, 0) };
+}
+
+/// A clock's value in nanoseconds.
+pub fn clock_ns(id: c_int) -> i64 {
+    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the result lives on the stack.
+    unsafe { clock_gettime(id as usize, &raw mut time as usize) };
+    time.tv_sec.wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec)
+}
+
+/// Where the engine's own maps go: far from where the kernel puts the program's, so that those lie at the same addresses
+/// whether the program is recorded or replayed.
+static NEXT_MAP: AtomicUsize = AtomicUsize::new(0x2000_0000_0000);
+
+/// An address to ask for when mapping `size` bytes.
+pub fn map_hint(size: usize) -> usize {
+    NEXT_MAP.fetch_add(size.next_multiple_of(4096) + 4096, Relaxed)
+}
+
+/// Fresh memory, zeroed, or null.
+pub fn memory(size: usize) -> *mut u8 {
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize;
+    // SAFETY: a fresh anonymous map touches nothing that exists.
+    let at = unsafe { mmap(map_hint(size), size, protection, flags, usize::MAX, 0) };
+    if error(at).is_some() { core::ptr::null_mut() } else { at as *mut u8 }
+}
+
+/// How many processors this process may use.
+pub fn processors() -> u32 {
+    let mut mask = [0u64; 16];
+    // SAFETY: the mask is as long as said.
+    let length = unsafe { sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr() as usize) };
+    if length <= 0 { 1 } else { mask.iter().map(|word| word.count_ones()).sum::<u32>().max(1) }
+}
+
+/// This process's id as the kernel knows it.
+pub fn getpid_now() -> u32 {
+    // SAFETY: asks and does nothing.
+    unsafe { getpid() as u32 }
+}
+
+/// This thread's id as the kernel knows it.
+pub fn gettid_now() -> u32 {
+    // SAFETY: asks and does nothing.
+    unsafe { gettid() as u32 }
+}

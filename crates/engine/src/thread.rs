@@ -1,0 +1,232 @@
+//! A thread as the engine knows it, and the list of all of them.
+//!
+//! A [`Thread`] belongs to the thread that it describes: nobody else writes to it, except for the fields that say so. It
+//! outlives that thread, because destructors of thread-specific data still lock; it is used again once the kernel no
+//! longer knows the thread.
+
+use crate::lock::Lock;
+use crate::reader::Reader;
+use crate::sys;
+use crate::tls;
+use crate::writer::Writer;
+use core::ptr::null_mut;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+use retake_tape::entry::Signal;
+use retake_tape::layout::ThreadHeader;
+
+/// Which short cut the surfaces may take without asking the engine.
+pub mod fast {
+    pub const NONE: u32 = 0;
+    pub const RECORD: u32 = 1;
+    pub const REPLAY: u32 = 2;
+}
+
+/// Longest name of a thread or process; a longer one is shortened to a hash of itself.
+pub const NAME_MAX: usize = 200;
+/// Signals that can wait until the engine is left.
+pub const DEFERRED: usize = 8;
+
+/// What a waiting thread waits for, told in a report.
+pub mod waiting {
+    pub const NOT: u32 = 0;
+    pub const VERSION: u32 = 1;
+    pub const EDGE: u32 = 2;
+    pub const END: u32 = 3;
+    pub const OUTSIDE: u32 = 4;
+}
+
+#[repr(C)]
+pub struct Thread {
+    /// See [`fast`]. Cleared by others when the recording is cut.
+    pub fast: AtomicU32,
+    pub number: u32,
+    pub tid: u32,
+    /// Not 0 while the engine must not be entered again; signals are deferred meanwhile.
+    pub busy: u32,
+    /// The committed count lives there: in the tape while recording, in memory in a replay.
+    pub header: *mut ThreadHeader,
+    /// The first event that is not plain: it has an entry, or lies behind the tape (replay).
+    pub stop: u64,
+    pub writer: Writer,
+    pub rich: Writer,
+    pub reader: Reader,
+    pub creations: u32,
+    /// Woken through this word.
+    pub parked: AtomicU32,
+    /// See [`waiting`], for reports.
+    pub waits: AtomicU32,
+    pub waits_for: AtomicU64,
+    pub waits_at: AtomicU64,
+    pub deferred_len: u32,
+    pub deferred: [(Signal, u32); DEFERRED],
+    /// What the thread was created for.
+    pub start: usize,
+    pub argument: usize,
+    pub parent: u32,
+    pub index: u32,
+    pub pcs: [u64; 6],
+    /// Last values of clocks (replay).
+    pub clocks: [i64; 16],
+    pub sleeps: u32,
+    pub once: usize,
+    pub once_ran: bool,
+    /// Stands in for the tape's header where there is none.
+    pub spare_header: [u64; 13],
+    /// How the parking table links it.
+    pub park_key: usize,
+    pub park_value: u64,
+    pub park_next: *mut Thread,
+    /// It has left its tape behind and runs without.
+    pub live: bool,
+    pub next: AtomicPtr<Thread>,
+    pub in_use: AtomicU32,
+    pub name_len: u32,
+    pub name: [u8; NAME_MAX],
+}
+
+impl Thread {
+    /// Its place in the tree of creations.
+    pub fn name(&self) -> &[u8] {
+        &self.name[..self.name_len as usize]
+    }
+
+    /// Events committed so far.
+    #[inline(always)]
+    pub fn count(&self) -> u64 {
+        // SAFETY: the header lives as long as the thread.
+        unsafe { (*self.header).count.load(Relaxed) }
+    }
+
+    /// Commits the event that was under way.
+    #[inline(always)]
+    pub fn commit(&self) {
+        // SAFETY: the header lives as long as the thread; only this thread writes the count.
+        unsafe { (*self.header).count.store((*self.header).count.load(Relaxed) + 1, Release) }
+    }
+
+    /// Names this thread as the `index`-th creation of the thread called `parent`.
+    pub fn set_name(&mut self, parent: &[u8], index: u32) {
+        let mut name = [0u8; NAME_MAX];
+        self.name_len = child_name(&mut name, parent, index) as u32;
+        self.name = name;
+    }
+}
+
+/// Writes the name of the `index`-th creation of `parent` and returns its length. `index` 0 means: the same name.
+pub fn child_name(to: &mut [u8; NAME_MAX], parent: &[u8], index: u32) -> usize {
+    let mut path = crate::store::Path { to, length: 0 };
+    if parent.len() + 12 > NAME_MAX {
+        let hash = parent.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        path.push(b"h").push_hex(hash);
+    } else {
+        path.push(parent);
+    }
+    if index > 0 {
+        path.push(b".").push_number(u64::from(index));
+    }
+    path.length
+}
+
+static ALL: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
+static LOCK: Lock = Lock::new();
+const SLAB: usize = 64 << 10;
+
+/// Calls `body` for every thread that is or was.
+pub fn each(mut body: impl FnMut(&Thread)) {
+    let mut at = ALL.load(Acquire);
+    while !at.is_null() {
+        // SAFETY: threads are never freed.
+        let thread = unsafe { &*at };
+        if thread.in_use.load(Acquire) != 0 {
+            body(thread);
+        }
+        at = thread.next.load(Acquire);
+    }
+}
+
+/// A blank thread, used again or fresh. Null if there is no memory.
+pub fn fresh() -> *mut Thread {
+    LOCK.with(|| {
+        let mut at = ALL.load(Acquire);
+        while !at.is_null() {
+            // SAFETY: threads are never freed; one that the kernel does not know is nobody's.
+            unsafe {
+                if is_gone(&*at) {
+                    (*at).writer.release();
+                    (*at).rich.release();
+                    return blank(at);
+                }
+                at = (*at).next.load(Acquire);
+            }
+        }
+        let slab = sys::memory(SLAB).cast::<Thread>();
+        if slab.is_null() {
+            return null_mut();
+        }
+        for index in 0..SLAB / size_of::<Thread>() {
+            // SAFETY: inside the slab.
+            unsafe {
+                let thread = slab.add(index);
+                (*thread).next.store(ALL.load(Relaxed), Relaxed);
+                ALL.store(thread, Release);
+            }
+        }
+        // SAFETY: the newest of the slab is not in use.
+        unsafe { blank(ALL.load(Relaxed)) }
+    })
+}
+
+unsafe fn is_gone(thread: &Thread) -> bool {
+    match thread.in_use.load(Acquire) {
+        0 => true,
+        // Its function has ended; has the thread?
+        2 => {
+            // SAFETY: signal 0 asks and does nothing.
+            let asked = unsafe { sys::tgkill(sys::getpid() as usize, thread.tid as usize, 0) };
+            sys::error(asked) == Some(libc::ESRCH)
+        }
+        _ => false,
+    }
+}
+
+unsafe fn blank(thread: *mut Thread) -> *mut Thread {
+    // SAFETY: nobody uses it; all its fields may be zero. The link is kept.
+    unsafe {
+        let next = (*thread).next.load(Relaxed);
+        core::ptr::write_bytes(thread, 0, 1);
+        (*thread).next.store(next, Relaxed);
+        (*thread).writer = Writer::new();
+        (*thread).rich = Writer::new();
+        (*thread).reader = Reader::new();
+        (*thread).in_use.store(1, Release);
+    }
+    thread
+}
+
+/// In a forked child: all threads but `mine` are gone.
+pub fn forget_others(mine: *mut Thread) {
+    LOCK.reset();
+    let mut at = ALL.load(Acquire);
+    while !at.is_null() {
+        // SAFETY: threads are never freed.
+        unsafe {
+            if at != mine {
+                (*at).writer = Writer::new();
+                (*at).rich = Writer::new();
+                (*at).in_use.store(0, Release);
+            }
+            at = (*at).next.load(Acquire);
+        }
+    }
+}
+
+/// The calling thread, if the engine knows it.
+#[inline(always)]
+pub fn current() -> Option<&'static mut Thread> {
+    let thread = tls::get();
+    // SAFETY: the word is null or this thread's own.
+    unsafe { thread.as_mut() }
+}

@@ -1,0 +1,281 @@
+//! The turn: the one door through which every surface enters the engine.
+//!
+//! ```text
+//! program -- pthread_mutex_lock --> table row --> turn --> real lock --> entry, count --> tape
+//! ```
+//!
+//! Recording: the real call first, then, while the object is held, its place in the order. Replay: the next step of the
+//! tape, waiting for its turn, then the real call in its blocking form.
+//!
+//! Law: the real call is made outside of the engine: signals are handled and cancellation unwinds while it blocks.
+
+use crate::objects::Object;
+use crate::process::{self, mode};
+use crate::replay::Order;
+use crate::report;
+use crate::thread::{self, Thread};
+use core::sync::atomic::Ordering::{AcqRel, Relaxed};
+use libc::c_int;
+use retake_tape::layout::born;
+use retake_tape::op::Op;
+use retake_tape::rich::{self, Rich};
+
+/// The result of a call in which its thread was cancelled.
+pub const CANCELLED: i64 = 1 << 40;
+
+/// The calling thread, if its events count: known to the engine, not in the engine already, mode not off.
+#[inline(always)]
+pub fn enter() -> Option<&'static mut Thread> {
+    match thread::current() {
+        Some(thread) if thread.busy == 0 && process::mode() != mode::OFF && !thread.live => Some(thread),
+        Some(_) => None,
+        None => stranger(),
+    }
+}
+
+/// A thread that Retake did not see being created (a timer's, say) is named by the order of first appearance.
+#[cold]
+#[inline(never)]
+fn stranger() -> Option<&'static mut Thread> {
+    let process = process::get();
+    if process::mode() == mode::OFF || crate::sys::getpid_now() != process.pid {
+        return None;
+    }
+    let index = process.foreign.fetch_add(1, Relaxed) + 1;
+    let number = if process::mode() == mode::RECORD {
+        process::next_number()
+    } else {
+        let fits = |seat: &&process::Seat| seat.header.born == born::FOREIGN && seat.header.index == index;
+        process.seats().iter().find(fits).map(|seat| seat.number)?
+    };
+    // SAFETY: a fresh thread is nobody else's.
+    let thread = unsafe { thread::fresh().as_mut()? };
+    thread.set_name(process.name(), index);
+    let creation = process::Creation { number, parent: 0, index, born: born::FOREIGN, start: 0, pcs: [0; 6] };
+    process::adopt(thread, &creation);
+    crate::tls::set(thread);
+    Some(thread)
+}
+
+/// Whether this is a recording.
+#[inline(always)]
+pub fn recording() -> bool {
+    process::mode() == mode::RECORD
+}
+
+/// Notes an operation for a person to read, where that is wanted.
+#[inline]
+pub fn tell(thread: &mut Thread, op: Op, event: u64, object: usize, version: u64, result: i64) {
+    let process = process::get();
+    if !process.is_rich() || !thread.rich.is_open() {
+        return;
+    }
+    let sequence = process.session().map_or(0, |session| session.sequence.fetch_add(1, AcqRel));
+    let told = Rich { sequence, op, event, object: object as u64, version, result, pcs: report::callers() };
+    thread.begin();
+    if let Some(to) = thread.rich.room(&raw mut process.rich, rich::ROOM) {
+        // SAFETY: there is room.
+        let to = unsafe { rich::write(to, &told) };
+        thread.rich.advance(to);
+    }
+    thread.finish();
+}
+
+/// One operation on an object.
+pub struct Turn<'a, O: Object> {
+    pub op: Op,
+    pub address: usize,
+    pub object: &'a O,
+    /// Whether a result other than 0 means that the object was obtained all the same.
+    pub obtained: fn(c_int) -> bool,
+    /// Whether failing is finding nothing, which costs no tape when it is repeated.
+    pub polls: bool,
+}
+
+fn never(_: c_int) -> bool {
+    false
+}
+
+impl<'a, O: Object> Turn<'a, O> {
+    pub fn new(op: Op, address: usize, object: &'a O) -> Self {
+        Turn { op, address, object, obtained: never, polls: false }
+    }
+
+    /// Failing is finding nothing.
+    pub fn polling(op: Op, address: usize, object: &'a O) -> Self {
+        Turn { op, address, object, obtained: never, polls: true }
+    }
+
+    /// Obtains the object: `real` is the call as the program made it, `again` its blocking form for a replay.
+    #[inline]
+    pub fn acquire(&self, real: impl FnOnce() -> c_int, again: impl FnOnce() -> c_int) -> c_int {
+        let Some(thread) = enter() else { return real() };
+        if recording() {
+            let result = cancellable(self.op, real);
+            self.record(thread, result);
+            return result;
+        }
+        let Some(step) = thread.step(self.op) else { return real() };
+        if step.result == CANCELLED {
+            cancelled_here(thread, self.op, self.address);
+        }
+        if step.result != 0 && !(self.obtained)(step.result as c_int) {
+            self.replayed(thread, step.result);
+            return step.result as c_int;
+        }
+        self.object.wait(thread, step.order);
+        let result = undisturbed(again);
+        if result != 0 && !(self.obtained)(result) {
+            report::other(thread, self.op, "success");
+        }
+        self.object.taken(thread);
+        self.replayed(thread, step.result);
+        step.result as c_int
+    }
+
+    /// Recording: the call has returned `result`.
+    #[inline]
+    pub fn record(&self, thread: &mut Thread, result: c_int) {
+        thread.begin();
+        if result == 0 || (self.obtained)(result) {
+            self.object.took(thread);
+        }
+        if result != 0 {
+            if self.polls {
+                thread.poll(self.op, i64::from(result));
+            } else {
+                thread.result(self.op, i64::from(result));
+            }
+        }
+        thread.commit();
+        thread.finish();
+        self.told(thread, i64::from(result));
+    }
+
+    fn told(&self, thread: &mut Thread, result: i64) {
+        if process::get().is_rich() {
+            let version = if result == 0 { self.object.version() } else { 0 };
+            tell(thread, self.op, thread.count(), self.address, version, result);
+        }
+    }
+
+    fn replayed(&self, thread: &mut Thread, result: i64) {
+        thread.happened();
+        self.told(thread, result);
+    }
+
+    /// An ordered operation that does not block and comes before its real call (a post): `real` returns 0 or an error.
+    pub fn release(&self, real: impl FnOnce() -> c_int) -> c_int {
+        let Some(thread) = enter() else { return real() };
+        if recording() {
+            thread.begin();
+            self.object.took(thread);
+            if process::get().is_rich() {
+                tell(thread, self.op, thread.count() + 1, self.address, self.object.version(), 0);
+            }
+            let result = real();
+            if result != 0 {
+                thread.result(self.op, i64::from(result));
+            }
+            thread.commit();
+            thread.finish();
+            return result;
+        }
+        let Some(step) = thread.step(self.op) else { return real() };
+        self.object.wait(thread, step.order);
+        self.object.taken(thread);
+        self.replayed(thread, step.result);
+        real()
+    }
+}
+
+/// Recording: this thread was cancelled inside a call of kind `op`.
+pub fn record_cancelled(op: Op) {
+    if let Some(thread) = enter() {
+        thread.begin();
+        thread.result(op, CANCELLED);
+        thread.commit();
+        thread.finish();
+    }
+}
+
+/// Replay: this thread was cancelled here, so it waits for that.
+pub fn cancelled_here(thread: &mut Thread, op: Op, address: usize) -> ! {
+    thread.happened();
+    tell(thread, op, thread.count(), address, 0, CANCELLED);
+    wait_for_cancel()
+}
+
+unsafe extern "C-unwind" {
+    fn pthread_testcancel();
+}
+
+/// Waits until this thread is cancelled; it then unwinds from here.
+pub fn wait_for_cancel() -> ! {
+    loop {
+        // SAFETY: callers hold nothing that unwinding would lose.
+        unsafe { pthread_testcancel() };
+        crate::sys::sleep_ns(200_000);
+    }
+}
+
+/// Runs a call of a replay that was not cancelled when it was recorded: a cancellation waits until it is its time.
+pub fn undisturbed<R>(call: impl FnOnce() -> R) -> R {
+    let mut before = 0;
+    // SAFETY: the state is this thread's own and is put back.
+    unsafe { libc_cancel_state(1, &mut before) };
+    let result = call();
+    // SAFETY: as above.
+    unsafe { libc_cancel_state(before, core::ptr::null_mut()) };
+    result
+}
+
+unsafe extern "C" {
+    #[link_name = "pthread_setcancelstate"]
+    fn libc_cancel_state(state: c_int, old: *mut c_int) -> c_int;
+}
+
+/// A call without an object whose result could have been another. `real` gives 0 or what is to be noted; `replay` makes
+/// the result so again.
+#[inline]
+pub fn outcome(op: Op, polls: bool, real: impl FnOnce() -> i64, replay: impl FnOnce(i64)) -> i64 {
+    let Some(thread) = enter() else { return real() };
+    if recording() {
+        let result = cancellable(op, real);
+        thread.begin();
+        if result != 0 {
+            if polls { thread.poll(op, result) } else { thread.result(op, result) }
+        }
+        thread.commit();
+        thread.finish();
+        tell(thread, op, thread.count(), 0, 0, result);
+        return result;
+    }
+    let Some(step) = thread.step(op) else { return real() };
+    if step.result == CANCELLED {
+        cancelled_here(thread, op, 0);
+    }
+    if let Order::Edge { thread: other, count } = step.order {
+        crate::park::wait_for_thread(thread, other, count);
+    }
+    undisturbed(|| replay(step.result));
+    thread.happened();
+    tell(thread, op, thread.count(), 0, 0, step.result);
+    step.result
+}
+
+/// Makes a blocking call while recording; a cancellation inside it is noted.
+pub fn cancellable<R>(op: Op, call: impl FnOnce() -> R) -> R {
+    let guard = OutcomeCancelled(op);
+    let result = call();
+    core::mem::forget(guard);
+    result
+}
+
+struct OutcomeCancelled(Op);
+
+impl Drop for OutcomeCancelled {
+    fn drop(&mut self) {
+        record_cancelled(self.0);
+    }
+}

@@ -1,0 +1,80 @@
+//! Watching a replay stand still.
+//!
+//! Only threads that wait have time to look. A replay is stuck if every thread waits for another (found at once), or if
+//! nothing at all has moved for as long as the user has patience. While a debugger is attached nothing is ever stuck.
+
+use crate::process;
+use crate::report;
+use crate::sys;
+use crate::thread::{self, Thread, waiting};
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
+use core::sync::atomic::{AtomicI64, AtomicU64};
+
+static LAST_MOVE: AtomicI64 = AtomicI64::new(0);
+static LAST_SUM: AtomicU64 = AtomicU64::new(0);
+/// Everyone must have been waiting for so long.
+const SURE_NS: i64 = 1_000_000_000;
+
+/// Events and processor time so far: whatever moves, changes it.
+fn sum() -> u64 {
+    let events: u64 = process::get().seats().iter().map(|seat| seat.header.count.load(Relaxed)).sum();
+    let work = sys::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID) as u64;
+    // Looking costs processor time, too: a few milliseconds a second do not count.
+    events.wrapping_mul(1_000_003).wrapping_add(work / 50_000_000)
+}
+
+/// How long nothing has moved.
+pub fn still_ns() -> i64 {
+    let now = sys::clock_ns(libc::CLOCK_MONOTONIC);
+    let sum = sum();
+    if LAST_SUM.swap(sum, Relaxed) != sum || LAST_MOVE.load(Relaxed) == 0 {
+        LAST_MOVE.store(now, Relaxed);
+    }
+    now - LAST_MOVE.load(Relaxed)
+}
+
+/// Called by a waiting thread now and then; ends the process if nothing can come any more.
+pub fn look(thread: &mut Thread, started: i64) {
+    let now = sys::clock_ns(libc::CLOCK_MONOTONIC);
+    if now - started < SURE_NS / 2 {
+        return;
+    }
+    let still = still_ns();
+    if still < SURE_NS {
+        return;
+    }
+    let mut someone_free = false;
+    thread::each(|other| {
+        let waits = other.waits.load(Acquire);
+        if other.in_use.load(Acquire) == 1 && (waits == waiting::NOT || waits == waiting::OUTSIDE) {
+            someone_free = true;
+        }
+    });
+    let session = process::get().session();
+    let alone = session.is_none_or(|session| session.processes.load(Relaxed) <= 1);
+    let patience = session.map_or(60_000, |session| session.patience_ms.load(Relaxed));
+    let patient = i64::from(patience) * 1_000_000;
+    if (someone_free || !alone) && still < patient || is_debugged() {
+        return;
+    }
+    report::stuck(thread);
+}
+
+/// Whether a debugger is attached.
+pub fn is_debugged() -> bool {
+    let path = b"/proc/self/status\0";
+    let mut text = [0u8; 1024];
+    // SAFETY: the path ends in a zero byte; the buffer is as long as said.
+    let length = unsafe {
+        let fd = sys::openat(libc::AT_FDCWD as usize, path.as_ptr() as usize, libc::O_RDONLY as usize, 0);
+        if fd < 0 {
+            return false;
+        }
+        let length = sys::read(fd as usize, text.as_mut_ptr() as usize, text.len());
+        sys::close(fd as usize);
+        length.max(0) as usize
+    };
+    let key = b"TracerPid:\t";
+    let found = text[..length].windows(key.len()).position(|window| window == key);
+    found.is_some_and(|at| text.get(at + key.len()).is_some_and(|digit| *digit != b'0'))
+}

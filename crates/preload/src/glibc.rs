@@ -1,0 +1,203 @@
+//! What Retake knows of glibc's own structures, and the test at the start that it is still so.
+//!
+//! | object | bytes that glibc leaves alone | used for |
+//! |---|---|---|
+//! | mutex (not robust) | 24..40 | version, last owner, wanted |
+//! | rwlock | 16..24, 36..48 | version, readers, writer, noted |
+//! | semaphore | 16..32, not zeroed by `sem_init` | version and owner, wanted |
+//!
+//! Sources: nptl's `struct __pthread_mutex_s`, `struct __pthread_rwlock_arch_t`, `struct new_sem` of 2.34 to 2.41.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+use libc::c_int;
+use retake_engine::objects::{Crew, Slot, Touch, Words};
+use retake_engine::sys;
+
+/// `pthread_mutex_t`, also `mtx_t`.
+#[repr(C)]
+pub struct Mutex {
+    lock: AtomicU32,
+    count: AtomicU32,
+    owner: AtomicU32,
+    users: AtomicU32,
+    kind: AtomicI32,
+    spins: u32,
+    words: Words,
+}
+
+const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());
+
+/// Bits of a mutex's kind.
+mod kind {
+    pub const TYPE: i32 = 3;
+    pub const RECURSIVE: i32 = 1;
+    pub const ERROR_CHECK: i32 = 2;
+    pub const ROBUST: i32 = 0x10;
+    pub const SHARED: i32 = 0x80;
+}
+
+impl Mutex {
+    /// Whether it is of the plain kind that every initialiser makes.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.kind.load(Relaxed) == 0
+    }
+
+    /// A plain mutex: takes it if it is free, as glibc's own first attempt does.
+    #[inline(always)]
+    pub fn take_if_free(&self, tid: u32) -> bool {
+        let free = self.lock.compare_exchange(0, 1, Acquire, Relaxed).is_ok();
+        if free {
+            self.owner.store(tid, Relaxed);
+            self.users.store(self.users.load(Relaxed).wrapping_add(1), Relaxed);
+        }
+        free
+    }
+
+    /// A plain mutex: releases it, as glibc does.
+    #[inline(always)]
+    pub fn release(&self) {
+        self.owner.store(0, Relaxed);
+        self.users.store(self.users.load(Relaxed).wrapping_sub(1), Relaxed);
+        if self.lock.swap(0, Release) > 1 {
+            self.wake();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake(&self) {
+        // SAFETY: waking touches no memory; the mutex may be gone by now.
+        unsafe { sys::futex_wake(self.lock.as_ptr(), 1, false) };
+    }
+
+    #[inline(always)]
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+
+    /// Version and owner, if it has room for them.
+    pub fn slot(&self) -> Option<Slot> {
+        let kind = self.kind.load(Relaxed);
+        (kind & kind::ROBUST == 0).then(|| Slot { words: &self.words, shared: kind & kind::SHARED != 0 })
+    }
+
+    /// Whether the calling thread has it already and is allowed, or told, to lock it again.
+    pub fn is_mine_again(&self, tid: u32) -> bool {
+        let kind = self.kind.load(Relaxed) & kind::TYPE;
+        (kind == kind::RECURSIVE || kind == kind::ERROR_CHECK) && self.holder() == tid
+    }
+
+    /// Whether an unlock by the calling thread will make it free.
+    pub fn will_be_free(&self, tid: u32) -> bool {
+        let kind = self.kind.load(Relaxed);
+        match kind & kind::TYPE {
+            kind::RECURSIVE => self.holder() == tid && self.count.load(Relaxed) <= 1,
+            kind::ERROR_CHECK => self.holder() == tid && self.lock.load(Relaxed) != 0,
+            _ => true,
+        }
+    }
+
+    fn holder(&self) -> u32 {
+        self.owner.load(Relaxed)
+    }
+}
+
+/// `pthread_rwlock_t`.
+#[repr(C)]
+pub struct RwLock {
+    state: [u32; 4],
+    version: AtomicU32,
+    readers: AtomicU32,
+    writing: AtomicI32,
+    shared: c_int,
+    elision: [u8; 4],
+    writer: AtomicU32,
+    noted: AtomicU64,
+    flags: [u32; 2],
+}
+
+const _: () = assert!(size_of::<RwLock>() == size_of::<libc::pthread_rwlock_t>());
+
+impl RwLock {
+    pub fn crew(&self) -> Crew {
+        Crew {
+            version: &self.version,
+            readers: &self.readers,
+            writer: &self.writer,
+            noted: &self.noted,
+            shared: self.shared != 0,
+        }
+    }
+
+    /// Whether the thread has it for writing.
+    pub fn is_written_by(&self, tid: u32) -> bool {
+        self.writing.load(Relaxed) as u32 == tid
+    }
+}
+
+/// `sem_t`.
+#[repr(C)]
+pub struct Sem {
+    value: AtomicU64,
+    private: c_int,
+    pad: u32,
+    word: AtomicU64,
+    wanted: AtomicU32,
+    spare: u32,
+}
+
+const _: () = assert!(size_of::<Sem>() == size_of::<libc::sem_t>());
+
+impl Sem {
+    pub fn touch(&self) -> Touch {
+        Touch { word: &self.word, wanted: &self.wanted, shared: self.private != 0 }
+    }
+
+    /// After `sem_init`, which leaves these bytes as they were.
+    pub fn clear(&self) {
+        self.word.store(0, Relaxed);
+        self.wanted.store(0, Relaxed);
+    }
+}
+
+/// Whether a `pthread_once_t` says that its routine has run.
+///
+/// # Safety
+/// `control` must be one.
+pub unsafe fn once_is_done(control: *const c_int) -> bool {
+    // SAFETY: glibc keeps its state in that one word.
+    unsafe { (*control.cast::<AtomicI32>()).load(Acquire) & 2 != 0 }
+}
+
+/// Locks and unlocks a mutex with glibc's own functions and looks whether its fields are what this file says.
+///
+/// # Safety
+/// The functions must be glibc's.
+pub unsafe fn mutex_is_as_expected(
+    lock: unsafe extern "C-unwind" fn(*mut Mutex) -> c_int,
+    unlock: unsafe extern "C-unwind" fn(*mut Mutex) -> c_int,
+) -> bool {
+    // SAFETY: all zero is a mutex that was initialised statically.
+    let mut mutex: Mutex = unsafe { core::mem::zeroed() };
+    mutex.words.version.store(0x1122_3344_5566_7788, Relaxed);
+    mutex.words.owner.store(0x99AA_BBCC, Relaxed);
+    let tid = sys::gettid_now();
+    let at = &raw mut mutex;
+    // SAFETY: a mutex of our own.
+    unsafe {
+        let locked = lock(at) == 0
+            && (*at).lock.load(Relaxed) == 1
+            && (*at).owner.load(Relaxed) == tid
+            && (*at).users.load(Relaxed) == 1
+            && (*at).is_plain();
+        let unlocked = unlock(at) == 0
+            && (*at).lock.load(Relaxed) == 0
+            && (*at).owner.load(Relaxed) == 0
+            && (*at).users.load(Relaxed) == 0;
+        let untouched = (*at).words.version.load(Relaxed) == 0x1122_3344_5566_7788
+            && (*at).words.owner.load(Relaxed) == 0x99AA_BBCC;
+        locked && unlocked && untouched
+    }
+}

@@ -1,0 +1,214 @@
+//! The variables by which a process learns its part: hidden from the program, handed on to its children.
+
+use core::cell::UnsafeCell;
+use core::ffi::CStr;
+use core::ptr::{null, null_mut};
+use libc::{c_char, size_t};
+use retake_engine::store::Path;
+use retake_engine::sys;
+use retake_engine::thread::{self, NAME_MAX, child_name};
+use retake_tape::layout::born;
+use retake_tape::session::variable;
+
+/// Room for a copy of the variables' texts.
+const TEXTS: usize = 32 << 10;
+
+/// The texts that children get as they are, and the shim's own path.
+struct Kept {
+    /// `RETAKE_MODE`, `RETAKE_TAKE`, `RETAKE_SESSION`, `RETAKE_PAD`.
+    same: [*const c_char; 4],
+    /// The value of `LD_PRELOAD` up to the program's own part.
+    shim: &'static [u8],
+}
+
+struct Global(UnsafeCell<Kept>);
+// SAFETY: written once, at the start.
+unsafe impl Sync for Global {}
+static KEPT: Global = Global(UnsafeCell::new(Kept { same: [null(); 4], shim: &[] }));
+
+/// What the environment says of this process.
+pub struct Part {
+    pub mode: &'static [u8],
+    pub take: &'static [u8],
+    pub session: &'static [u8],
+    pub name: &'static [u8],
+    pub born: u32,
+}
+
+fn value_of(text: &'static [u8], name: &str) -> Option<&'static [u8]> {
+    text.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
+}
+
+/// Reads the variables and takes them out of `envp`. The program's own `LD_PRELOAD`, if it had one, is put back.
+///
+/// # Safety
+/// `envp` must be the environment that the kernel gave, and one thread must run.
+pub unsafe fn take(envp: *mut *mut c_char) -> Option<Part> {
+    let mut part = Part { mode: b"", take: b"", session: b"", name: b"", born: 0 };
+    // SAFETY: the vector ends in a null; the texts live as long as the process, and are copied all the same, because
+    // programs write over their environment to change their title.
+    unsafe {
+        let texts = sys::memory(TEXTS);
+        let kept = &mut *KEPT.0.get();
+        let (mut from, mut to, mut used) = (envp, envp, 0);
+        if texts.is_null() || !has_part(envp) {
+            return None;
+        }
+        while !(*from).is_null() {
+            let entry = *from;
+            from = from.add(1);
+            let bytes = CStr::from_ptr(entry).to_bytes_with_nul();
+            let ours = variable::ALL.iter().any(|name| value_of(bytes, name).is_some());
+            let preload = value_of(bytes, variable::PRELOAD).is_some();
+            if !ours && !preload || used + bytes.len() > TEXTS {
+                *to = entry;
+                to = to.add(1);
+                continue;
+            }
+            let copy = texts.add(used);
+            core::ptr::copy_nonoverlapping(bytes.as_ptr(), copy, bytes.len());
+            let text = core::slice::from_raw_parts(copy, bytes.len() - 1);
+            used += bytes.len();
+            if preload {
+                let value = value_of(text, variable::PRELOAD).unwrap_or(b"");
+                let end = value.iter().position(|byte| *byte == b':').unwrap_or(value.len());
+                kept.shim = &value[..end];
+                if end < value.len() {
+                    // What the program had set: `LD_PRELOAD=` and the part behind the shim, moved together.
+                    let name = variable::PRELOAD.len() + 1;
+                    let rest = bytes.len() - name - end - 1;
+                    core::ptr::copy(entry.add(name + end + 1), entry.add(name), rest);
+                    *to = entry;
+                    to = to.add(1);
+                }
+                continue;
+            }
+            for (index, name) in [variable::MODE, variable::TAKE, variable::SESSION, variable::PAD].into_iter().enumerate() {
+                if let Some(value) = value_of(text, name) {
+                    kept.same[index] = copy.cast();
+                    match name {
+                        variable::MODE => part.mode = value,
+                        variable::TAKE => part.take = value,
+                        variable::SESSION => part.session = value,
+                        _ => {}
+                    }
+                }
+            }
+            if let Some(value) = value_of(text, variable::NAME) {
+                part.name = value;
+            }
+            if let Some(value) = value_of(text, variable::BORN) {
+                part.born = value.iter().fold(0, |sum, digit| sum * 10 + u32::from(digit.wrapping_sub(b'0')));
+            }
+        }
+        *to = null_mut();
+    }
+    Some(part)
+}
+
+unsafe fn has_part(envp: *mut *mut c_char) -> bool {
+    let mut at = envp;
+    // SAFETY: the vector ends in a null.
+    unsafe {
+        while !(*at).is_null() {
+            if value_of(CStr::from_ptr(*at).to_bytes(), variable::MODE).is_some() {
+                return true;
+            }
+            at = at.add(1);
+        }
+    }
+    false
+}
+
+/// An environment for a child: the program's, and Retake's variables with it.
+pub struct Environment {
+    strings: *const *const c_char,
+    memory: *mut u8,
+    size: usize,
+}
+
+impl Environment {
+    /// For the calling thread's newest creation. Without a part in a run it is the program's own.
+    ///
+    /// # Safety
+    /// `envp` must be a vector of strings that ends in a null.
+    pub unsafe fn new(envp: *const *const c_char) -> Environment {
+        let same = Environment { strings: envp, memory: null_mut(), size: 0 };
+        // SAFETY: written once, at the start.
+        let kept = unsafe { &*KEPT.0.get() };
+        let Some(thread) = thread::current() else { return same };
+        if kept.shim.is_empty() || envp.is_null() {
+            return same;
+        }
+        // SAFETY: the caller's vector; memory of ours, long enough for it, five texts more, and the three made here.
+        unsafe {
+            let (mut length, mut preload): (size_t, &[u8]) = (0, b"");
+            while !(*envp.add(length)).is_null() {
+                if let Some(value) = value_of(CStr::from_ptr(*envp.add(length)).to_bytes(), variable::PRELOAD) {
+                    preload = value;
+                }
+                length += 1;
+            }
+            let vector = (length + 9) * size_of::<*const c_char>();
+            let size = vector + kept.shim.len() + preload.len() + 2 * NAME_MAX + 128;
+            let memory = sys::memory(size);
+            if memory.is_null() {
+                return same;
+            }
+            let strings = memory.cast::<*const c_char>();
+            let mut count = 0;
+            let mut push = |text: *const c_char| {
+                strings.add(count).write(text);
+                count += 1;
+            };
+            let room = core::slice::from_raw_parts_mut(memory.add(vector), size - vector);
+            let mut texts = Path { to: room, length: 0 };
+            let start = memory.add(vector);
+            let mut text = |parts: &[&[u8]]| -> *const c_char {
+                let at = start.add(texts.length);
+                for part in parts {
+                    texts.push(part);
+                }
+                texts.push(b"\0");
+                at.cast()
+            };
+            let preload_text = if preload.is_empty() {
+                text(&[b"LD_PRELOAD=", kept.shim])
+            } else {
+                text(&[b"LD_PRELOAD=", kept.shim, b":", preload])
+            };
+            push(preload_text);
+            for same in kept.same.iter().filter(|text| !text.is_null()) {
+                push(*same);
+            }
+            let mut name = [0u8; NAME_MAX];
+            let name_len = child_name(&mut name, thread.name(), thread.creations);
+            push(text(&[b"RETAKE_NAME=", &name[..name_len]]));
+            push(text(&[b"RETAKE_BORN=", &[b'0' + born::EXEC as u8]]));
+            for index in 0..length {
+                let entry = *envp.add(index);
+                let bytes = CStr::from_ptr(entry).to_bytes();
+                let bytes: &'static [u8] = core::slice::from_raw_parts(bytes.as_ptr(), bytes.len());
+                let ours = variable::ALL.iter().any(|name| value_of(bytes, name).is_some());
+                if !ours && value_of(bytes, variable::PRELOAD).is_none() {
+                    push(entry);
+                }
+            }
+            push(null());
+            Environment { strings, memory, size }
+        }
+    }
+
+    pub fn strings(&self) -> *const *const c_char {
+        self.strings
+    }
+}
+
+impl Drop for Environment {
+    fn drop(&mut self) {
+        if !self.memory.is_null() {
+            // SAFETY: memory of ours that nobody uses any more.
+            unsafe { sys::munmap(self.memory as usize, self.size) };
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Inputs: each file that is opened for reading, and each connection, is noted once.
+
+use crate::errno;
+use crate::handle::process::is_borrowed;
+use crate::table::input::real;
+use core::ffi::CStr;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+use libc::{FILE, O_ACCMODE, O_WRONLY, c_char, c_int, mode_t, sockaddr, socklen_t};
+use retake_engine::turn;
+use retake_tape::entry::note;
+
+/// Which names have been noted, roughly: a name that is taken for another is left out.
+static SEEN: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
+const LONGEST: usize = 512;
+
+fn note_once(what: u8, words: &[u8]) {
+    if !turn::recording() || is_borrowed() || words.starts_with(b"/proc/") || words.starts_with(b"/sys/") {
+        return;
+    }
+    let hash = words.iter().fold(u64::from(what), |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let (cell, bit) = (&SEEN[(hash >> 20) as usize % SEEN.len()], 1 << (hash >> 58));
+    if cell.fetch_or(bit, Relaxed) & bit != 0 {
+        return;
+    }
+    if let Some(thread) = turn::enter() {
+        thread.begin();
+        thread.note(what, &words[..words.len().min(LONGEST)]);
+        thread.finish();
+    }
+}
+
+unsafe fn note_file(path: *const c_char) {
+    let before = errno::get();
+    if !path.is_null() {
+        // SAFETY: the program's string.
+        note_once(note::FILE, unsafe { CStr::from_ptr(path) }.to_bytes());
+    }
+    errno::set(before);
+}
+
+fn reads(flags: c_int) -> bool {
+    flags & O_ACCMODE != O_WRONLY && flags & libc::O_DIRECTORY == 0
+}
+
+pub unsafe fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+    // SAFETY: the program's arguments; so for the others.
+    unsafe {
+        let fd = real::open(path, flags, mode);
+        if fd >= 0 && reads(flags) {
+            note_file(path);
+        }
+        fd
+    }
+}
+
+pub unsafe fn open_2(path: *const c_char, flags: c_int) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let fd = real::__open_2(path, flags);
+        if fd >= 0 && reads(flags) {
+            note_file(path);
+        }
+        fd
+    }
+}
+
+pub unsafe fn openat(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let fd = real::openat(dir, path, flags, mode);
+        if fd >= 0 && reads(flags) {
+            note_file(path);
+        }
+        fd
+    }
+}
+
+unsafe fn stream_reads(how: *const c_char) -> bool {
+    // SAFETY: the program's string.
+    unsafe { *how as u8 == b'r' }
+}
+
+pub unsafe fn fopen(path: *const c_char, how: *const c_char) -> *mut FILE {
+    // SAFETY: as above.
+    unsafe {
+        let f = real::fopen(path, how);
+        if !f.is_null() && stream_reads(how) {
+            note_file(path);
+        }
+        f
+    }
+}
+
+pub unsafe fn freopen(path: *const c_char, how: *const c_char, f: *mut FILE) -> *mut FILE {
+    // SAFETY: as above.
+    unsafe {
+        let f = real::freopen(path, how, f);
+        if !f.is_null() && stream_reads(how) {
+            note_file(path);
+        }
+        f
+    }
+}
+
+pub unsafe fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
+    // SAFETY: as above.
+    let result = unsafe { real::connect(fd, to, length) };
+    let before = errno::get();
+    note_once(note::SOCKET, b"a connection that the program made");
+    errno::set(before);
+    result
+}
+
+pub unsafe fn accept(fd: c_int, from: *mut sockaddr, length: *mut socklen_t) -> c_int {
+    // SAFETY: as above.
+    noted_accept(unsafe { real::accept(fd, from, length) })
+}
+
+pub unsafe fn accept4(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
+    // SAFETY: as above.
+    noted_accept(unsafe { real::accept4(fd, from, length, flags) })
+}
+
+fn noted_accept(fd: c_int) -> c_int {
+    let before = errno::get();
+    if fd >= 0 {
+        note_once(note::SOCKET, b"a connection that the program accepted");
+    }
+    errno::set(before);
+    fd
+}

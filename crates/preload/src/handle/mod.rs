@@ -1,0 +1,64 @@
+//! What each caught function means: when its event happens, and what about it could have been otherwise.
+
+pub mod c11;
+pub mod cond;
+pub mod environment;
+pub mod exec;
+pub mod input;
+pub mod modules;
+pub mod mutex;
+pub mod openmp;
+pub mod process;
+pub mod random;
+pub mod rwlock;
+pub mod sem;
+pub mod signal;
+pub mod stream;
+pub mod sync;
+pub mod thread;
+pub mod time;
+pub mod wait;
+
+use libc::{c_int, c_void};
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(each: extern "C" fn(*mut c_void, *mut c_void) -> c_int, to: *mut c_void) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+}
+
+struct Found {
+    pcs: [u64; 6],
+    length: usize,
+}
+
+extern "C" fn frame(context: *mut c_void, found: *mut c_void) -> c_int {
+    // SAFETY: the unwinder's context; `callers` gave the other.
+    unsafe {
+        let pc = _Unwind_GetIP(context);
+        let found = &mut *found.cast::<Found>();
+        if pc == 0 || found.length == found.pcs.len() {
+            return 5;
+        }
+        if !modules::is_shim(pc) {
+            found.pcs[found.length] = pc as u64;
+            found.length += 1;
+        }
+        0
+    }
+}
+
+/// The return addresses of the calling thread outside of the shim, innermost first; 0 behind the last.
+pub fn callers() -> [u64; 6] {
+    let mut found = Found { pcs: [0; 6], length: 0 };
+    // The unwinder locks; that is none of the program's events.
+    let mut thread = retake_engine::thread::current();
+    if let Some(thread) = &mut thread {
+        thread.begin();
+    }
+    // SAFETY: the callback gets what it is given here.
+    unsafe { _Unwind_Backtrace(frame, (&raw mut found).cast()) };
+    if let Some(thread) = thread {
+        thread.finish();
+    }
+    found.pcs
+}

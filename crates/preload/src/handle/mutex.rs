@@ -1,0 +1,217 @@
+//! Mutexes: taking one is the event; its place in the order is where it was obtained, not where it was asked for.
+//!
+//! A plain mutex that is free is taken and released here, by glibc's own protocol, without a call: that is what makes
+//! recording cheap. Everything else goes to the real function. Locking again what one has is no event: nobody could
+//! have come in between.
+
+use crate::glibc::Mutex;
+use crate::table::mutex::real;
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
+use libc::{EOWNERDEAD, c_int, clockid_t, timespec};
+use retake_engine::objects::Meeting;
+use retake_engine::process;
+use retake_engine::thread::{Thread, fast};
+use retake_engine::turn::{self, Turn};
+use retake_engine::{sys, tls};
+use retake_tape::op::Op;
+
+/// The holder died; the mutex was obtained all the same.
+fn obtained(result: c_int) -> bool {
+    result == EOWNERDEAD
+}
+
+#[inline(always)]
+pub unsafe fn lock(m: *mut Mutex) -> c_int {
+    let thread = tls::get();
+    // SAFETY: the thread is null or this one's own; the mutex is the program's.
+    unsafe {
+        if !thread.is_null() && (*m).is_plain() {
+            let short = (*thread).fast.load(Relaxed);
+            if short == fast::RECORD && (*m).take_if_free((*thread).tid) {
+                return record_taken(thread, m);
+            }
+            if short == fast::REPLAY && (*thread).count() + 1 < (*thread).stop && replay_own(thread, m) {
+                return 0;
+            }
+        }
+        lock_slowly(m)
+    }
+}
+
+#[inline(always)]
+unsafe fn record_taken(thread: *mut Thread, m: *mut Mutex) -> c_int {
+    // SAFETY: this thread has the mutex.
+    unsafe {
+        let words = (*m).words();
+        if words.owner.load(Relaxed) != (*thread).number {
+            return record_hand_over(thread, m);
+        }
+        words.version.store(words.version.load(Relaxed) + 1, Relaxed);
+        (*thread).commit();
+        0
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn record_hand_over(thread: *mut Thread, m: *mut Mutex) -> c_int {
+    // SAFETY: this thread has the mutex, which is plain and so has room.
+    unsafe {
+        let slot = retake_engine::objects::Slot { words: (*m).words(), shared: false };
+        Turn::new(Op::MutexLock, m as usize, &slot).record(&mut *thread, 0);
+        0
+    }
+}
+
+/// A replayed lock without an entry: the mutex was this thread's before, and nobody else may have it now.
+#[inline(always)]
+unsafe fn replay_own(thread: *mut Thread, m: *mut Mutex) -> bool {
+    // SAFETY: as for `lock`.
+    unsafe {
+        let words = (*m).words();
+        let owner = words.owner.load(Relaxed);
+        if owner != (*thread).number || !(*m).take_if_free((*thread).tid) {
+            return false;
+        }
+        (*thread).commit();
+        true
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn lock_slowly(m: *mut Mutex) -> c_int {
+    // SAFETY: the program's mutex.
+    unsafe { acquire(Op::MutexLock, m, || real::pthread_mutex_lock(m)) }
+}
+
+pub unsafe fn trylock(m: *mut Mutex) -> c_int {
+    // SAFETY: the program's mutex.
+    unsafe { acquire(Op::MutexTry, m, || real::pthread_mutex_trylock(m)) }
+}
+
+pub unsafe fn timedlock(m: *mut Mutex, until: *const timespec) -> c_int {
+    // SAFETY: the program's mutex.
+    unsafe { acquire(Op::MutexTimed, m, || real::pthread_mutex_timedlock(m, until)) }
+}
+
+pub unsafe fn clocklock(m: *mut Mutex, id: clockid_t, until: *const timespec) -> c_int {
+    // SAFETY: the program's mutex.
+    unsafe { acquire(Op::MutexTimed, m, || real::pthread_mutex_clocklock(m, id, until)) }
+}
+
+unsafe fn acquire(op: Op, m: *mut Mutex, call: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program's mutex.
+    unsafe {
+        if (*m).is_mine_again(sys_tid()) {
+            return call();
+        }
+        let again = || lock_in_turn(m);
+        let slot = (*m).slot();
+        let meeting = Meeting(m as usize);
+        match &slot {
+            Some(slot) => Turn { op, address: m as usize, object: slot, obtained, polls: op == Op::MutexTry }.acquire(call, again),
+            None => Turn { op, address: m as usize, object: &meeting, obtained, polls: op == Op::MutexTry }.acquire(call, again),
+        }
+    }
+}
+
+/// Replay: it is this thread's turn. Whoever had the mutex has given it on, and is about to release it.
+pub unsafe fn lock_in_turn(m: *mut Mutex) -> c_int {
+    // SAFETY: the program's mutex.
+    unsafe {
+        if process::get().short_cut && (*m).is_plain() {
+            for _ in 0..200 {
+                if (*m).take_if_free(sys_tid()) {
+                    return 0;
+                }
+                core::hint::spin_loop();
+            }
+        }
+        real::pthread_mutex_lock(m)
+    }
+}
+
+/// The calling thread's id, without asking the kernel where the engine knows it.
+pub fn sys_tid() -> u32 {
+    // SAFETY: null or this thread's own.
+    unsafe { tls::get().as_ref().map_or_else(sys::gettid_now, |thread| thread.tid) }
+}
+
+#[inline(always)]
+pub unsafe fn unlock(m: *mut Mutex) -> c_int {
+    let thread = tls::get();
+    // SAFETY: the thread is null or this one's own; the mutex is the program's.
+    unsafe {
+        if !thread.is_null() && (*m).is_plain() {
+            let short = (*thread).fast.load(Relaxed);
+            if short == fast::RECORD {
+                (*m).release();
+                return 0;
+            }
+            if short == fast::REPLAY {
+                let words = (*m).words();
+                let version = words.version.load(Relaxed) + 1;
+                words.version.swap(version, core::sync::atomic::Ordering::SeqCst);
+                let wanted = words.wanted.load(Acquire) == version as u32;
+                (*m).release();
+                if wanted {
+                    retake_engine::objects::Slot { words, shared: false }.gave(version);
+                }
+                return 0;
+            }
+        }
+        unlock_slowly(m)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn unlock_slowly(m: *mut Mutex) -> c_int {
+    // SAFETY: the program's mutex.
+    unsafe {
+        let Some(thread) = turn::enter() else { return real::pthread_mutex_unlock(m) };
+        turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
+        give(m, || real::pthread_mutex_unlock(m))
+    }
+}
+
+/// Releases the mutex by `call`; in a replay the turn is given on first.
+pub unsafe fn give(m: *mut Mutex, call: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program's mutex.
+    unsafe {
+        match (*m).slot() {
+            Some(slot) if !turn::recording() && (*m).will_be_free(sys_tid()) => {
+                let version = slot.give();
+                let result = call();
+                slot.gave(version);
+                result
+            }
+            _ => call(),
+        }
+    }
+}
+
+pub unsafe fn init(m: *mut Mutex, attributes: *const libc::pthread_mutexattr_t) -> c_int {
+    // SAFETY: the program's mutex.
+    unsafe {
+        let result = real::pthread_mutex_init(m, attributes);
+        if result == 0 && (*m).slot().is_none() && turn::recording() {
+            Meeting(m as usize).forget();
+        }
+        if let (Some(thread), true) = (turn::enter(), process::get().is_rich()) {
+            turn::tell(thread, Op::MutexInit, 0, m as usize, 0, i64::from(result));
+        }
+        result
+    }
+}
+
+pub unsafe fn destroy(m: *mut Mutex) -> c_int {
+    // SAFETY: the program's mutex.
+    unsafe {
+        if let (Some(thread), true) = (turn::enter(), process::get().is_rich()) {
+            turn::tell(thread, Op::MutexDestroy, 0, m as usize, 0, 0);
+        }
+        real::pthread_mutex_destroy(m)
+    }
+}

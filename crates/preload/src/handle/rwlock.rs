@@ -1,0 +1,82 @@
+//! Read-write locks: many readers or one writer (CREW).
+
+use crate::glibc::RwLock;
+use crate::handle::mutex::sys_tid;
+use crate::table::rwlock::real;
+use libc::{c_int, clockid_t, timespec};
+use retake_engine::objects::{Readers, Writer};
+use retake_engine::turn::{self, Turn};
+use retake_tape::op::Op;
+
+unsafe fn read(op: Op, l: *mut RwLock, call: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program's lock.
+    unsafe {
+        let object = Readers((*l).crew());
+        let mut turn = Turn::new(op, l as usize, &object);
+        turn.polls = op == Op::RwTryRead;
+        turn.acquire(call, || real::pthread_rwlock_rdlock(l))
+    }
+}
+
+unsafe fn write(op: Op, l: *mut RwLock, call: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program's lock.
+    unsafe {
+        let object = Writer((*l).crew());
+        let mut turn = Turn::new(op, l as usize, &object);
+        turn.polls = op == Op::RwTryWrite;
+        turn.acquire(call, || real::pthread_rwlock_wrlock(l))
+    }
+}
+
+pub unsafe fn rdlock(l: *mut RwLock) -> c_int {
+    // SAFETY: the program's lock; so for the others.
+    unsafe { read(Op::RwRead, l, || real::pthread_rwlock_rdlock(l)) }
+}
+
+pub unsafe fn tryrdlock(l: *mut RwLock) -> c_int {
+    // SAFETY: as above.
+    unsafe { read(Op::RwTryRead, l, || real::pthread_rwlock_tryrdlock(l)) }
+}
+
+pub unsafe fn timedrdlock(l: *mut RwLock, until: *const timespec) -> c_int {
+    // SAFETY: as above.
+    unsafe { read(Op::RwTimedRead, l, || real::pthread_rwlock_timedrdlock(l, until)) }
+}
+
+pub unsafe fn clockrdlock(l: *mut RwLock, id: clockid_t, until: *const timespec) -> c_int {
+    // SAFETY: as above.
+    unsafe { read(Op::RwTimedRead, l, || real::pthread_rwlock_clockrdlock(l, id, until)) }
+}
+
+pub unsafe fn wrlock(l: *mut RwLock) -> c_int {
+    // SAFETY: as above.
+    unsafe { write(Op::RwWrite, l, || real::pthread_rwlock_wrlock(l)) }
+}
+
+pub unsafe fn trywrlock(l: *mut RwLock) -> c_int {
+    // SAFETY: as above.
+    unsafe { write(Op::RwTryWrite, l, || real::pthread_rwlock_trywrlock(l)) }
+}
+
+pub unsafe fn timedwrlock(l: *mut RwLock, until: *const timespec) -> c_int {
+    // SAFETY: as above.
+    unsafe { write(Op::RwTimedWrite, l, || real::pthread_rwlock_timedwrlock(l, until)) }
+}
+
+pub unsafe fn clockwrlock(l: *mut RwLock, id: clockid_t, until: *const timespec) -> c_int {
+    // SAFETY: as above.
+    unsafe { write(Op::RwTimedWrite, l, || real::pthread_rwlock_clockwrlock(l, id, until)) }
+}
+
+pub unsafe fn unlock(l: *mut RwLock) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        if let Some(thread) = turn::enter() {
+            turn::tell(thread, Op::RwUnlock, 0, l as usize, 0, 0);
+            if !turn::recording() && (*l).is_written_by(sys_tid()) {
+                (*l).crew().give();
+            }
+        }
+        real::pthread_rwlock_unlock(l)
+    }
+}

@@ -1,0 +1,99 @@
+//! Semaphores: both posting and waiting have their place in the order. A post is put in order before its real call, a
+//! wait after it, so that in the order noted no wait ever comes before the post that it needs.
+
+use crate::errno;
+use crate::glibc::Sem;
+use crate::table::sem::real;
+use libc::{c_int, c_uint, clockid_t, timespec};
+use retake_engine::turn::{self, Turn};
+use retake_tape::op::Op;
+
+/// The result of a call that says -1 and leaves the reason in `errno`, as one number.
+fn reason(result: c_int) -> c_int {
+    if result == 0 { 0 } else { errno::get() }
+}
+
+/// The reverse.
+fn result(reason: c_int) -> c_int {
+    if reason == 0 {
+        0
+    } else {
+        errno::set(reason);
+        -1
+    }
+}
+
+unsafe fn take(op: Op, s: *mut Sem, call: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program's semaphore.
+    let object = unsafe { (*s).touch() };
+    let mut turn = Turn::new(op, s as usize, &object);
+    turn.polls = op == Op::SemTry;
+    let mut before = errno::get();
+    // SAFETY: the program's semaphore.
+    let again = || unsafe {
+        loop {
+            let got = reason(real::sem_wait(s));
+            if got != libc::EINTR {
+                return got;
+            }
+        }
+    };
+    let got = turn.acquire(|| reason(call()), again);
+    if got != 0 {
+        before = got;
+    }
+    errno::set(before);
+    if got == 0 { 0 } else { -1 }
+}
+
+pub unsafe fn wait(s: *mut Sem) -> c_int {
+    // SAFETY: the program's semaphore; so for the others.
+    unsafe { take(Op::SemWait, s, || real::sem_wait(s)) }
+}
+
+pub unsafe fn trywait(s: *mut Sem) -> c_int {
+    // SAFETY: as above.
+    unsafe { take(Op::SemTry, s, || real::sem_trywait(s)) }
+}
+
+pub unsafe fn timedwait(s: *mut Sem, until: *const timespec) -> c_int {
+    // SAFETY: as above.
+    unsafe { take(Op::SemTimed, s, || real::sem_timedwait(s, until)) }
+}
+
+pub unsafe fn clockwait(s: *mut Sem, id: clockid_t, until: *const timespec) -> c_int {
+    // SAFETY: as above.
+    unsafe { take(Op::SemTimed, s, || real::sem_clockwait(s, id, until)) }
+}
+
+pub unsafe fn post(s: *mut Sem) -> c_int {
+    // SAFETY: as above.
+    let object = unsafe { (*s).touch() };
+    let turn = Turn::new(Op::SemPost, s as usize, &object);
+    // SAFETY: as above.
+    result(turn.release(|| reason(unsafe { real::sem_post(s) })))
+}
+
+/// The value is noted above a bit of its own, so that 0 is worth an entry too.
+pub unsafe fn getvalue(s: *mut Sem, to: *mut c_int) -> c_int {
+    // SAFETY: as above.
+    let read = || unsafe {
+        real::sem_getvalue(s, to);
+        i64::from(*to) + (1 << 32)
+    };
+    let value = turn::outcome(Op::SemValue, true, read, |_| {});
+    // SAFETY: the program's variable.
+    unsafe { *to = (value - (1 << 32)) as c_int };
+    0
+}
+
+pub unsafe fn init(s: *mut Sem, shared: c_int, value: c_uint) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let result = real::sem_init(s, shared, value);
+        if result == 0 {
+            (*s).clear();
+        }
+        result
+    }
+}

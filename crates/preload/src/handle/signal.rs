@@ -1,0 +1,405 @@
+//! Signals: a handler's place in the order is where it ran.
+//!
+//! The program's handlers are called through one of ours. While recording it notes the signal (or lets it wait, if it
+//! came in the middle of the engine's own work); in a replay it lets through only what comes from the tape. Faults are
+//! not touched: they come by themselves wherever the program makes the same mistake again.
+
+use crate::errno;
+use crate::handle::process::{is_borrowed, present};
+use crate::table::signal::real;
+use core::cell::UnsafeCell;
+use core::ptr::{null, null_mut};
+use libc::{
+    EINTR, EINVAL, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_ERR, SIG_IGN, c_int, c_void, pid_t, pthread_t,
+    sigaction as Action, sighandler_t, siginfo_t, sigset_t, sigval, timespec,
+};
+use retake_engine::process::{self, mode};
+use retake_engine::thread::{self, Thread};
+use retake_engine::{end, report, signals};
+use retake_engine::turn::{self, CANCELLED};
+use retake_tape::op::Op;
+
+const SIGNALS: usize = 65;
+struct Actions(UnsafeCell<[Action; SIGNALS]>);
+// SAFETY: one signal's action is changed by one thread at a time, as without Retake.
+unsafe impl Sync for Actions {}
+// SAFETY: all zero is the default action.
+static ACTIONS: Actions = Actions(UnsafeCell::new(unsafe { core::mem::zeroed() }));
+
+/// Signals that a fault raises.
+const FAULTS: [c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
+
+fn action(number: c_int) -> *mut Action {
+    // SAFETY: the number was checked.
+    unsafe { (*ACTIONS.0.get()).as_mut_ptr().add(number as usize) }
+}
+
+fn is_caught(number: c_int) -> bool {
+    (1..SIGNALS as c_int).contains(&number) && !FAULTS.contains(&number) && number != libc::SIGKILL && number != libc::SIGSTOP
+}
+
+pub unsafe fn sigaction(number: c_int, new: *const Action, old: *mut Action) -> c_int {
+    // SAFETY: the program's structures; so for the others.
+    unsafe {
+        if process::mode() == mode::OFF || !is_caught(number) {
+            return plain_sigaction(number, new, old);
+        }
+        let known = *action(number);
+        let mut ours = new.as_ref().copied();
+        if let Some(ours) = &mut ours
+            && ours.sa_sigaction != SIG_DFL
+            && ours.sa_sigaction != SIG_IGN
+        {
+            if is_borrowed() {
+                // A child that borrows our memory must not change our table; its handlers end with its exec.
+                return plain_sigaction(number, new, old);
+            }
+            *action(number) = *ours;
+            ours.sa_sigaction = handler as *const () as usize;
+            ours.sa_flags |= SA_SIGINFO;
+        }
+        let mut before: Action = core::mem::zeroed();
+        let result = plain_sigaction(number, ours.as_ref().map_or(null(), |ours| ours), &raw mut before);
+        if result != 0 {
+            *action(number) = known;
+            return result;
+        }
+        if let Some(old) = old.as_mut() {
+            *old = if before.sa_sigaction == handler as *const () as usize { known } else { before };
+        }
+        result
+    }
+}
+
+/// The real `sigaction`. In a replay, the default of a fault is to let the others come as far as they came, first.
+pub unsafe fn plain_sigaction(number: c_int, new: *const Action, old: *mut Action) -> c_int {
+    // SAFETY: the program's structures.
+    unsafe {
+        let result = real::sigaction(number, new, old);
+        if result == 0
+            && let Some(old) = old.as_mut()
+            && old.sa_sigaction == last_words as *const () as usize
+        {
+            *old = core::mem::zeroed();
+        }
+        if result == 0 && process::mode() == mode::REPLAY && new.as_ref().is_some_and(|new| new.sa_sigaction == SIG_DFL) {
+            wait_before_dying(number);
+        }
+        result
+    }
+}
+
+fn wait_before_dying(number: c_int) {
+    if FAULTS.contains(&number) || number == libc::SIGABRT {
+        // SAFETY: structures of ours.
+        unsafe {
+            let mut ours: Action = core::mem::zeroed();
+            ours.sa_sigaction = last_words as *const () as usize;
+            ours.sa_flags = SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+            real::sigaction(number, &raw const ours, null_mut());
+        }
+    }
+}
+
+/// In a replay: a process that is about to die of a fault lets the others come as far as they came then.
+pub fn watch_faults() {
+    for number in FAULTS.into_iter().chain([libc::SIGABRT]) {
+        // SAFETY: structures of ours.
+        unsafe {
+            let mut now: Action = core::mem::zeroed();
+            if real::sigaction(number, null(), &raw mut now) == 0 && now.sa_sigaction == SIG_DFL {
+                wait_before_dying(number);
+            }
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn last_words(number: c_int, info: *mut siginfo_t, _: *mut c_void) {
+    end::wait_for_others();
+    // SAFETY: the kernel's structures; the default action is put back, and the fault comes again or is sent again.
+    unsafe {
+        let default: Action = core::mem::zeroed();
+        real::sigaction(number, &raw const default, null_mut());
+        if (*info).si_code <= 0 {
+            end::die_by(number as u32);
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel's structures.
+    unsafe {
+        let before = errno::get();
+        if let Some(thread) = thread::current()
+            && !is_borrowed()
+        {
+            match process::mode() {
+                mode::RECORD => {
+                    let signal = signals::read(number, info);
+                    if thread.busy > 0 && signals::defer(thread, signal) {
+                        return;
+                    }
+                    thread.begin();
+                    thread.signal(signal.0);
+                    thread.finish();
+                }
+                mode::REPLAY if !signals::is_from_tape(info) && !thread.live => return,
+                _ => {}
+            }
+        }
+        errno::set(before);
+        let act = *action(number);
+        if act.sa_flags & SA_RESETHAND != 0 {
+            *action(number) = core::mem::zeroed();
+        }
+        match act.sa_sigaction {
+            SIG_DFL | SIG_IGN => {}
+            function if act.sa_flags & SA_SIGINFO != 0 => {
+                let function: unsafe extern "C-unwind" fn(c_int, *mut siginfo_t, *mut c_void) = core::mem::transmute(function);
+                function(number, info, context);
+            }
+            function => {
+                let function: unsafe extern "C-unwind" fn(c_int) = core::mem::transmute(function);
+                function(number);
+            }
+        }
+    }
+}
+
+unsafe fn by_flags(number: c_int, handler: sighandler_t, flags: c_int) -> sighandler_t {
+    // SAFETY: structures of ours.
+    unsafe {
+        if handler == SIG_ERR || !(1..SIGNALS as c_int).contains(&number) {
+            errno::set(EINVAL);
+            return SIG_ERR;
+        }
+        let mut new: Action = core::mem::zeroed();
+        let mut old: Action = core::mem::zeroed();
+        new.sa_sigaction = handler;
+        new.sa_flags = flags;
+        if flags & SA_RESTART != 0 {
+            libc::sigaddset(&raw mut new.sa_mask, number);
+        }
+        if sigaction(number, &raw const new, &raw mut old) == 0 { old.sa_sigaction } else { SIG_ERR }
+    }
+}
+
+pub unsafe fn signal(number: c_int, handler: sighandler_t) -> sighandler_t {
+    // SAFETY: the program's handler.
+    unsafe { by_flags(number, handler, SA_RESTART) }
+}
+
+pub unsafe fn sysv_signal(number: c_int, handler: sighandler_t) -> sighandler_t {
+    // SAFETY: the program's handler.
+    unsafe { by_flags(number, handler, SA_RESETHAND | libc::SA_NODEFER) }
+}
+
+/// Sends a signal by `call`, which returns 0 or a reason. Two events: a handler that runs at once stands between them.
+fn send(call: impl FnOnce() -> c_int) -> c_int {
+    let Some(thread) = turn::enter() else { return call() };
+    if turn::recording() {
+        plain_event(thread);
+    } else if thread.step(Op::Kill).is_some() {
+        thread.happened();
+    }
+    // In a replay the call is made whatever it returned then; its signal is dropped where a handler waits for the tape's.
+    let call = core::cell::Cell::new(Some(call));
+    let make = || call.take().map_or(0, |call| call());
+    let result = turn::outcome(Op::Kill, false, || i64::from(make()), |_| { make(); });
+    result as c_int
+}
+
+fn plain_event(thread: &mut Thread) {
+    thread.begin();
+    thread.commit();
+    thread.finish();
+}
+
+fn reason(result: c_int) -> c_int {
+    if result == 0 { 0 } else { errno::get() }
+}
+
+fn or_errno(reason: c_int) -> c_int {
+    if reason == 0 {
+        return 0;
+    }
+    errno::set(reason);
+    -1
+}
+
+pub unsafe fn raise(number: c_int) -> c_int {
+    // SAFETY: the program's own doing; so for the others.
+    or_errno(send(|| reason(unsafe { real::raise(number) })))
+}
+
+pub unsafe fn kill(pid: pid_t, number: c_int) -> c_int {
+    if process::mode() == mode::REPLAY && number == libc::SIGKILL && present(pid) as u32 == process::get().pid {
+        end::wait_for_others();
+    }
+    // SAFETY: as above.
+    or_errno(send(|| reason(unsafe { real::kill(present(pid), number) })))
+}
+
+pub unsafe fn killpg(group: pid_t, number: c_int) -> c_int {
+    // SAFETY: as above.
+    or_errno(send(|| reason(unsafe { real::killpg(present(group), number) })))
+}
+
+pub unsafe fn pthread_kill(t: pthread_t, number: c_int) -> c_int {
+    // SAFETY: as above.
+    send(|| unsafe { real::pthread_kill(t, number) })
+}
+
+pub unsafe fn pthread_sigqueue(t: pthread_t, number: c_int, value: sigval) -> c_int {
+    // SAFETY: as above.
+    send(|| unsafe { real::pthread_sigqueue(t, number, value) })
+}
+
+pub unsafe fn sigqueue(pid: pid_t, number: c_int, value: sigval) -> c_int {
+    // SAFETY: as above.
+    or_errno(send(|| reason(unsafe { real::sigqueue(present(pid), number, value) })))
+}
+
+pub unsafe fn tgkill(pid: pid_t, tid: pid_t, number: c_int) -> c_int {
+    // The thread's recorded id is known only inside its own process.
+    let mut now = tid;
+    if process::mode() == mode::REPLAY {
+        thread::each(|thread| {
+            // SAFETY: the header lives as long as the process.
+            if unsafe { (*thread.header).tid } == tid as u32 {
+                now = thread.tid as pid_t;
+            }
+        });
+    }
+    // SAFETY: as above.
+    or_errno(send(|| reason(unsafe { real::tgkill(present(pid), now, number) })))
+}
+
+/// Waits for one of `set` by `call`, which fills the particulars and returns the signal, or -1 and a reason.
+unsafe fn wait_for(to: *mut siginfo_t, call: impl FnOnce(*mut siginfo_t) -> c_int) -> c_int {
+    // SAFETY: the program's variable, or one of ours.
+    unsafe {
+        let mut own: siginfo_t = core::mem::zeroed();
+        let to = if to.is_null() { &raw mut own } else { to };
+        let Some(thread) = turn::enter() else { return call(to) };
+        if turn::recording() {
+            let got = turn::cancellable(Op::SigWait, || call(to));
+            let why = errno::get();
+            thread.begin();
+            if got > 0 {
+                thread.bytes(core::slice::from_raw_parts(to.cast::<u8>(), size_of::<siginfo_t>()));
+            } else {
+                thread.result(Op::SigWait, -i64::from(why));
+            }
+            thread.commit();
+            thread.finish();
+            turn::tell(thread, Op::SigWait, thread.count(), 0, 0, i64::from(got));
+            errno::set(why);
+            return got;
+        }
+        let Some(step) = thread.step(Op::SigWait) else { return call(to) };
+        if step.result == CANCELLED {
+            turn::cancelled_here(thread, Op::SigWait, 0);
+        }
+        if step.result != 0 {
+            thread.happened();
+            errno::set(-step.result as c_int);
+            return -1;
+        }
+        if step.bytes.len() != size_of::<siginfo_t>() {
+            report::other(thread, Op::SigWait, "another signal");
+        }
+        core::ptr::copy_nonoverlapping(step.bytes.as_ptr(), to.cast::<u8>(), step.bytes.len());
+        take_away(&*to);
+        thread.happened();
+        turn::tell(thread, Op::SigWait, thread.count(), 0, 0, i64::from((*to).si_signo));
+        (*to).si_signo
+    }
+}
+
+/// Takes the real signal away that stands for a recorded one. One from this process is on its way; others may not come.
+fn take_away(info: &siginfo_t) {
+    // SAFETY: structures of ours; the field is there for these codes.
+    unsafe {
+        let from_here = info.si_code <= 0 && info.si_code != libc::SI_TIMER && info.si_pid() as u32 == process::get().shown_pid;
+        let time = timespec { tv_sec: i64::from(from_here), tv_nsec: 0 };
+        let mut set: sigset_t = core::mem::zeroed();
+        libc::sigaddset(&raw mut set, info.si_signo);
+        let before = errno::get();
+        turn::undisturbed(|| real::sigtimedwait(&raw const set, null_mut(), &raw const time));
+        errno::set(before);
+    }
+}
+
+pub unsafe fn sigwaitinfo(set: *const sigset_t, to: *mut siginfo_t) -> c_int {
+    // SAFETY: the program's structures; so for the others.
+    unsafe { wait_for(to, |to| real::sigwaitinfo(set, to)) }
+}
+
+pub unsafe fn sigtimedwait(set: *const sigset_t, to: *mut siginfo_t, time: *const timespec) -> c_int {
+    // SAFETY: as above.
+    unsafe { wait_for(to, |to| real::sigtimedwait(set, to, time)) }
+}
+
+pub unsafe fn sigwait(set: *const sigset_t, to: *mut c_int) -> c_int {
+    let before = errno::get();
+    // SAFETY: as above. Unlike the others, this one is not ended by a handler.
+    unsafe {
+        let got = wait_for(null_mut(), |info| loop {
+            let got = real::sigwaitinfo(set, info);
+            if got >= 0 || errno::get() != EINTR {
+                return got;
+            }
+        });
+        if got < 0 {
+            let reason = errno::get();
+            errno::set(before);
+            return reason;
+        }
+        errno::set(before);
+        *to = got;
+        0
+    }
+}
+
+/// Waits by `call` until a handler has run: two events, and the handler between them.
+unsafe fn suspend(set: *const sigset_t, call: impl FnOnce() -> c_int) -> c_int {
+    let Some(thread) = turn::enter() else { return call() };
+    if turn::recording() {
+        plain_event(thread);
+        let result = turn::cancellable(Op::SigWait, call);
+        plain_event(thread);
+        return result;
+    }
+    if thread.step(Op::SigWait).is_none() {
+        return call();
+    }
+    // SAFETY: the program's set, and one of ours to put back.
+    unsafe {
+        let mut before: sigset_t = core::mem::zeroed();
+        if !set.is_null() {
+            libc::pthread_sigmask(libc::SIG_SETMASK, set, &raw mut before);
+        }
+        thread.happened();
+        if !set.is_null() {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, null_mut());
+        }
+    }
+    let Some(step) = thread.step(Op::SigWait) else { return call() };
+    if step.result == CANCELLED {
+        turn::cancelled_here(thread, Op::SigWait, 0);
+    }
+    thread.happened();
+    errno::set(EINTR);
+    -1
+}
+
+pub unsafe fn sigsuspend(set: *const sigset_t) -> c_int {
+    // SAFETY: the program's set.
+    unsafe { suspend(set, || real::sigsuspend(set)) }
+}
+
+pub unsafe fn pause() -> c_int {
+    // SAFETY: asks for nothing.
+    unsafe { suspend(null(), || real::pause()) }
+}

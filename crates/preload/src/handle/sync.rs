@@ -1,0 +1,121 @@
+//! Spinlocks, barriers, once.
+
+use crate::glibc::once_is_done;
+use crate::table::sync::{Routine, real};
+use libc::{c_int, pthread_barrier_t, pthread_spinlock_t};
+use retake_engine::objects::{Meeting, Nothing, Object};
+use retake_engine::thread::{self, waiting};
+use retake_engine::turn::{self, Turn};
+use retake_engine::sys;
+use retake_tape::op::Op;
+
+pub unsafe fn spin_lock(l: *mut pthread_spinlock_t) -> c_int {
+    let object = Meeting(l as usize);
+    let turn = Turn::new(Op::SpinLock, l as usize, &object);
+    // SAFETY: the program's lock.
+    unsafe { turn.acquire(|| real::pthread_spin_lock(l), || real::pthread_spin_lock(l)) }
+}
+
+pub unsafe fn spin_trylock(l: *mut pthread_spinlock_t) -> c_int {
+    let object = Meeting(l as usize);
+    let turn = Turn::polling(Op::SpinTry, l as usize, &object);
+    // SAFETY: the program's lock.
+    unsafe { turn.acquire(|| real::pthread_spin_trylock(l), || real::pthread_spin_lock(l)) }
+}
+
+pub unsafe fn spin_unlock(l: *mut pthread_spinlock_t) -> c_int {
+    if let Some(thread) = turn::enter() {
+        turn::tell(thread, Op::SpinUnlock, 0, l as usize, 0, 0);
+    }
+    // SAFETY: the program's lock.
+    unsafe { real::pthread_spin_unlock(l) }
+}
+
+pub unsafe fn spin_init(l: *mut pthread_spinlock_t, shared: c_int) -> c_int {
+    if turn::recording() {
+        Meeting(l as usize).forget();
+    }
+    // SAFETY: the program's lock.
+    unsafe { real::pthread_spin_init(l, shared) }
+}
+
+/// Everyone passes together; which of them is told so is the only thing that could differ.
+pub unsafe fn barrier_wait(b: *mut pthread_barrier_t) -> c_int {
+    let result = turn::outcome(
+        Op::Barrier,
+        false,
+        // SAFETY: the program's barrier.
+        || i64::from(unsafe { real::pthread_barrier_wait(b) }),
+        |_| {
+            // SAFETY: the program's barrier.
+            unsafe { real::pthread_barrier_wait(b) };
+        },
+    );
+    result as c_int
+}
+
+/// The routine ran in this call.
+const RAN: i64 = 1;
+
+/// Who runs the routine is noted before it runs, because it may have events of its own. All others find it done, or
+/// wait until it is.
+pub unsafe fn once(control: *mut c_int, routine: Routine) -> c_int {
+    // SAFETY: the program's control word.
+    let call = |routine| unsafe { real::pthread_once(control, routine) };
+    let (Some(thread), Some(wanted)) = (turn::enter(), routine) else { return call(routine) };
+    let outer = (thread.once, thread.once_ran);
+    if turn::recording() {
+        (thread.once, thread.once_ran) = (wanted as usize, false);
+        let guard = PutBack(outer);
+        let result = call(Some(noted_routine));
+        let ran = thread.once_ran;
+        drop(guard);
+        if !ran {
+            let turn = Turn::new(Op::Once, control as usize, &Nothing);
+            turn.record(thread, 0);
+        }
+        return result;
+    }
+    let Some(step) = thread.step(Op::Once) else { return call(routine) };
+    Nothing.wait(thread, step.order);
+    thread.happened();
+    turn::tell(thread, Op::Once, thread.count(), control as usize, 0, step.result);
+    if step.result == RAN {
+        return call(routine);
+    }
+    thread.waits.store(waiting::OUTSIDE, core::sync::atomic::Ordering::Relaxed);
+    // SAFETY: the program's control word.
+    while unsafe { !once_is_done(control) } {
+        sys::sleep_ns(20_000);
+    }
+    thread.waits.store(waiting::NOT, core::sync::atomic::Ordering::Relaxed);
+    0
+}
+
+/// Puts back what an outer `pthread_once` of this thread needs, even when the routine unwinds.
+struct PutBack((usize, bool));
+
+impl Drop for PutBack {
+    fn drop(&mut self) {
+        if let Some(thread) = thread::current() {
+            (thread.once, thread.once_ran) = self.0;
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn noted_routine() {
+    let Some(thread) = thread::current() else { return };
+    thread.once_ran = true;
+    let routine = thread.once;
+    if turn::recording() {
+        thread.begin();
+        thread.result(Op::Once, RAN);
+        thread.commit();
+        thread.finish();
+        turn::tell(thread, Op::Once, thread.count(), 0, 0, RAN);
+    }
+    // SAFETY: `once` put the program's routine there.
+    let routine: unsafe extern "C-unwind" fn() = unsafe { core::mem::transmute(routine) };
+    // SAFETY: the program's routine.
+    unsafe { routine() }
+}

@@ -1,0 +1,141 @@
+//! Threads: each is named by its place in the tree of creations, which is the same in every run.
+
+use crate::handle::callers;
+use crate::table::thread::{Start, real};
+use core::sync::atomic::Ordering::{Relaxed, Release};
+use libc::{EAGAIN, c_int, c_void, clockid_t, pthread_attr_t, pthread_t, timespec};
+use retake_engine::objects::Nothing;
+use retake_engine::process::{self, Creation};
+use retake_engine::thread::{self, Thread};
+use retake_engine::tls;
+use retake_engine::turn::{self, Turn};
+use retake_tape::layout::born;
+use retake_tape::op::Op;
+
+pub unsafe fn create(to: *mut pthread_t, attributes: *const pthread_attr_t, start: Start, arg: *mut c_void) -> c_int {
+    // SAFETY: the program's arguments, with a function of ours that calls the program's.
+    let call = |start, arg| unsafe { real::pthread_create(to, attributes, start, arg) };
+    create_by(start as usize, arg as usize, |child| match child {
+        Some(child) => call(trampoline, core::ptr::from_mut(child).cast()),
+        None => call(start, arg),
+    })
+}
+
+/// Creates a thread by `call`, which is given the thread to hand to [`run`], or nothing if its events do not count.
+pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Thread>) -> c_int) -> c_int {
+    let Some(thread) = turn::enter() else { return call(None) };
+    process::get().threaded = true;
+    thread.creations += 1;
+    let number = if turn::recording() {
+        process::next_number()
+    } else {
+        let Some(step) = thread.step(Op::ThreadCreate) else { return call(None) };
+        if step.result != 0 {
+            thread.happened();
+            return step.result as c_int;
+        }
+        step.created as u32
+    };
+    // SAFETY: a fresh thread is nobody else's.
+    let Some(child) = (unsafe { thread::fresh().as_mut() }) else { return EAGAIN };
+    child.set_name(thread.name(), thread.creations);
+    (child.number, child.parent, child.index) = (number, thread.number, thread.creations);
+    (child.start, child.argument) = (start, argument);
+    if turn::recording() {
+        child.pcs = callers();
+    }
+    let child_at = core::ptr::from_mut(child);
+    let result = if turn::recording() { call(Some(child)) } else { turn::undisturbed(|| call(Some(child))) };
+    if result != 0 {
+        // SAFETY: the thread never came to be.
+        unsafe { (*child_at).in_use.store(0, Release) };
+    }
+    if turn::recording() {
+        thread.begin();
+        if result == 0 { thread.created(u64::from(number)) } else { thread.result(Op::ThreadCreate, i64::from(result)) }
+        thread.commit();
+        thread.finish();
+    } else {
+        thread.happened();
+    }
+    turn::tell(thread, Op::ThreadCreate, thread.count(), start, u64::from(number), i64::from(result));
+    result
+}
+
+unsafe extern "C-unwind" fn trampoline(child: *mut c_void) -> *mut c_void {
+    let child = child.cast::<Thread>();
+    // SAFETY: `create` handed it over; the function and its argument are the program's.
+    unsafe {
+        let start: Start = core::mem::transmute((*child).start);
+        let argument = (*child).argument as *mut c_void;
+        run(child, || start(argument))
+    }
+}
+
+/// Runs the function of a new thread.
+///
+/// # Safety
+/// `child` must have been made by [`create_by`] for this thread.
+pub unsafe fn run<R>(child: *mut Thread, body: impl FnOnce() -> R) -> R {
+    // SAFETY: the thread is this one's own from here on.
+    let thread = unsafe { &mut *child };
+    let creation = Creation {
+        number: thread.number,
+        parent: thread.parent,
+        index: thread.index,
+        born: born::THREAD,
+        start: thread.start as u64,
+        pcs: thread.pcs,
+    };
+    tls::set(child);
+    thread.begin();
+    process::adopt(thread, &creation);
+    thread.finish();
+    if !turn::recording() {
+        thread.look_ahead();
+    }
+    turn::tell(thread, Op::ThreadStart, 0, thread.start, 0, 0);
+    let _ended = AtEnd;
+    body()
+}
+
+/// The thread's function has ended, by return, exit or cancellation. Destructors of its keys may still come.
+struct AtEnd;
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        if let Some(thread) = thread::current() {
+            turn::tell(thread, Op::ThreadEnd, 0, 0, 0, 0);
+            // SAFETY: the header lives as long as the process.
+            unsafe { (*thread.header).ended.store(1, Relaxed) };
+            thread.in_use.store(2, Release);
+        }
+    }
+}
+
+unsafe fn join_by(op: Op, t: pthread_t, to: *mut *mut c_void, call: impl FnOnce() -> c_int) -> c_int {
+    let mut turn = Turn::new(op, t as usize, &Nothing);
+    turn.polls = op == Op::ThreadTryJoin;
+    // SAFETY: the program's thread.
+    turn.acquire(call, || unsafe { real::pthread_join(t, to) })
+}
+
+pub unsafe fn join(t: pthread_t, to: *mut *mut c_void) -> c_int {
+    // SAFETY: the program's thread; so for the others.
+    unsafe { join_by(Op::ThreadJoin, t, to, || real::pthread_join(t, to)) }
+}
+
+pub unsafe fn tryjoin(t: pthread_t, to: *mut *mut c_void) -> c_int {
+    // SAFETY: as above.
+    unsafe { join_by(Op::ThreadTryJoin, t, to, || real::pthread_tryjoin_np(t, to)) }
+}
+
+pub unsafe fn timedjoin(t: pthread_t, to: *mut *mut c_void, until: *const timespec) -> c_int {
+    // SAFETY: as above.
+    unsafe { join_by(Op::ThreadJoin, t, to, || real::pthread_timedjoin_np(t, to, until)) }
+}
+
+pub unsafe fn clockjoin(t: pthread_t, to: *mut *mut c_void, id: clockid_t, until: *const timespec) -> c_int {
+    // SAFETY: as above.
+    unsafe { join_by(Op::ThreadJoin, t, to, || real::pthread_clockjoin_np(t, to, id, until)) }
+}

@@ -1,0 +1,218 @@
+//! Clocks and sleeps.
+//!
+//! A clock's value is on the tape, but reading one is no event: a loop that waits for a flag or a time may go round more
+//! or less often in a replay, and must not lose its place. Values beyond the tape go on from the last one. A sleep is
+//! an event only if a signal ended it.
+
+use crate::errno;
+use crate::table::time::real;
+use libc::{EINTR, c_int, c_uint, c_void, clock_t, clockid_t, time_t, timespec, timeval, tms};
+use retake_engine::process;
+use retake_engine::sys;
+use retake_engine::turn::{self, CANCELLED};
+use retake_tape::op::Op;
+use retake_tape::session::flag;
+
+const SECOND: i64 = 1_000_000_000;
+/// Numbers of clocks that are no `clockid_t`; those of dynamic clocks are all one.
+const OTHER: u8 = 10;
+const DAY: u8 = 12;
+const TIME: u8 = 13;
+const CPU: u8 = 14;
+const TIMES: u8 = 15;
+
+/// The value of clock `id`: from `read` while recording, from the tape in a replay.
+fn value(id: u8, step: i64, read: impl FnOnce() -> i64) -> i64 {
+    let Some(thread) = turn::enter() else { return read() };
+    if turn::recording() {
+        let ns = read();
+        thread.begin();
+        thread.clock(id, ns);
+        thread.finish();
+        return ns;
+    }
+    let last = thread.clocks[id as usize];
+    let ns = match thread.recorded_clock(id) {
+        Some(ns) => ns,
+        None if last != 0 => last + step,
+        None => read(),
+    };
+    thread.clocks[id as usize] = ns;
+    ns
+}
+
+fn to_ns(time: &timespec) -> i64 {
+    time.tv_sec.wrapping_mul(SECOND).wrapping_add(time.tv_nsec)
+}
+
+fn to_timespec(ns: i64) -> timespec {
+    timespec { tv_sec: ns.div_euclid(SECOND), tv_nsec: ns.rem_euclid(SECOND) }
+}
+
+pub unsafe fn clock_gettime(id: clockid_t, to: *mut timespec) -> c_int {
+    let mut result = 0;
+    let number = u8::try_from(id).ok().filter(|id| *id < OTHER || *id == 11).unwrap_or(OTHER);
+    // SAFETY: the program's variable.
+    let read = || unsafe {
+        result = real::clock_gettime(id, to);
+        if result == 0 { to_ns(&*to) } else { 0 }
+    };
+    let ns = value(number, 1000, read);
+    // SAFETY: the program's variable.
+    if result == 0 && !to.is_null() {
+        unsafe { *to = to_timespec(ns) };
+    }
+    result
+}
+
+pub unsafe fn gettimeofday(to: *mut timeval, zone: *mut c_void) -> c_int {
+    let mut now = timeval { tv_sec: 0, tv_usec: 0 };
+    // SAFETY: a variable of ours, and the program's for the zone.
+    let read = || unsafe {
+        real::gettimeofday(&raw mut now, zone);
+        now.tv_sec * SECOND + now.tv_usec * 1000
+    };
+    let ns = value(DAY, 1000, read);
+    // SAFETY: the program's variable, if there is one.
+    if let Some(to) = unsafe { to.as_mut() } {
+        *to = timeval { tv_sec: ns.div_euclid(SECOND), tv_usec: ns.rem_euclid(SECOND) / 1000 };
+    }
+    0
+}
+
+pub unsafe fn time(to: *mut time_t) -> time_t {
+    // SAFETY: no variable is given.
+    let seconds = value(TIME, 0, || unsafe { real::time(core::ptr::null_mut()) });
+    // SAFETY: the program's variable, if there is one.
+    if let Some(to) = unsafe { to.as_mut() } {
+        *to = seconds;
+    }
+    seconds
+}
+
+pub unsafe fn clock() -> clock_t {
+    // SAFETY: asks and does nothing.
+    value(CPU, 1, || unsafe { real::clock() })
+}
+
+/// The four parts do not fit one number; they are noted as values of one clock, one after the other.
+pub unsafe fn times(to: *mut tms) -> clock_t {
+    // SAFETY: a variable of ours.
+    let mut now: tms = unsafe { core::mem::zeroed() };
+    // SAFETY: as above.
+    let elapsed = value(TIMES, 1, || unsafe { real::times(&raw mut now) });
+    for part in [&mut now.tms_utime, &mut now.tms_stime, &mut now.tms_cutime, &mut now.tms_cstime] {
+        let read = *part;
+        *part = value(TIMES, 0, || read);
+    }
+    // SAFETY: the program's variable, if there is one.
+    if let Some(to) = unsafe { to.as_mut() } {
+        *to = now;
+    }
+    elapsed
+}
+
+pub unsafe fn timespec_get(to: *mut timespec, base: c_int) -> c_int {
+    if base != 1 {
+        // SAFETY: the program's variable.
+        return unsafe { real::timespec_get(to, base) };
+    }
+    // SAFETY: the program's variable.
+    unsafe { clock_gettime(libc::CLOCK_REALTIME, to) };
+    base
+}
+
+/// Sleeps by `call`, which returns 0 or a reason; the same is returned. `left` is where the rest of the time goes.
+pub unsafe fn sleep_by(length: *const timespec, left: *mut timespec, call: impl FnOnce() -> c_int) -> c_int {
+    let Some(thread) = turn::enter() else { return call() };
+    if turn::recording() {
+        let result = turn::cancellable(Op::Sleep, call);
+        if result == EINTR {
+            // SAFETY: the program's variable, filled by the call, if there is one.
+            let rest = unsafe { left.as_ref() }.map_or(0, to_ns);
+            thread.begin();
+            thread.result(Op::Sleep, rest + 1);
+            thread.commit();
+            thread.finish();
+        }
+        return result;
+    }
+    if thread.next_is(Op::Sleep)
+        && let Some(step) = thread.step(Op::Sleep)
+    {
+        if step.result == CANCELLED {
+            turn::cancelled_here(thread, Op::Sleep, 0);
+        }
+        thread.happened();
+        // SAFETY: the program's variable, if there is one.
+        if let Some(left) = unsafe { left.as_mut() } {
+            *left = to_timespec(step.result - 1);
+        }
+        return EINTR;
+    }
+    if process::get().has(flag::REAL_TIME) {
+        return turn::undisturbed(call);
+    }
+    // SAFETY: the program's variable.
+    let valid = unsafe { length.as_ref() }.is_some_and(|time| time.tv_sec >= 0 && (0..SECOND).contains(&time.tv_nsec));
+    if !valid {
+        return call();
+    }
+    step_back();
+    0
+}
+
+/// In a replay nobody sleeps for its own sake, but one that sleeps again and again waits for somebody.
+fn step_back() {
+    let Some(thread) = turn::enter() else { return };
+    thread.sleeps = thread.sleeps.saturating_add(1);
+    match thread.sleeps {
+        // SAFETY: lets others run.
+        0..20 => unsafe {
+            sys::sched_yield();
+        },
+        20..200 => sys::sleep_ns(50_000),
+        _ => sys::sleep_ns(1_000_000),
+    }
+}
+
+pub unsafe fn nanosleep(length: *const timespec, left: *mut timespec) -> c_int {
+    // SAFETY: the program's variables.
+    let call = || unsafe { if real::nanosleep(length, left) == 0 { 0 } else { errno::get() } };
+    // SAFETY: as above.
+    match unsafe { sleep_by(length, left, call) } {
+        0 => 0,
+        reason => {
+            errno::set(reason);
+            -1
+        }
+    }
+}
+
+pub unsafe fn clock_nanosleep(id: clockid_t, flags: c_int, length: *const timespec, left: *mut timespec) -> c_int {
+    // SAFETY: the program's variables.
+    unsafe { sleep_by(length, if flags == 0 { left } else { core::ptr::null_mut() }, || real::clock_nanosleep(id, flags, length, left)) }
+}
+
+pub unsafe fn usleep(us: c_uint) -> c_int {
+    let length = to_timespec(i64::from(us) * 1000);
+    // SAFETY: a variable of ours.
+    unsafe { nanosleep(&raw const length, core::ptr::null_mut()) }
+}
+
+pub unsafe fn sleep(seconds: c_uint) -> c_uint {
+    let length = to_timespec(i64::from(seconds) * SECOND);
+    let mut left = to_timespec(0);
+    // SAFETY: variables of ours.
+    let result = unsafe { nanosleep(&raw const length, &raw mut left) };
+    if result == 0 { 0 } else { (left.tv_sec + i64::from(left.tv_nsec >= SECOND / 2)) as c_uint }
+}
+
+pub unsafe fn sched_yield() -> c_int {
+    if !turn::recording() && turn::enter().is_some() {
+        step_back();
+        return 0;
+    }
+    // SAFETY: asks for nothing.
+    unsafe { real::sched_yield() }
+}

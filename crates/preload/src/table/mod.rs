@@ -1,0 +1,56 @@
+//! The tables of functions that Retake catches: one row each, with its class in replay, its C signature, its meaning.
+//!
+//! | class | what a replay does with it |
+//! |---|---|
+//! | Acquire | waits until the object comes to this thread, then makes the real call |
+//! | Release | gives the object on, then makes the real call |
+//! | Wait | gives the mutex up, waits for its turn, takes it again; no real condition is waited for |
+//! | Outcome | returns what it returned |
+//! | Value | returns the value that was recorded |
+//! | Create | makes the real call; the child has the name that it had |
+//! | Signal | handlers run where they ran |
+//! | Note | makes the real call; it is told which input the program read |
+//! | Unhandled | makes the real call; its use is told |
+
+/// Makes, of each row, the exported function, and the module `real` with the function that it stands before.
+macro_rules! interpose {
+    ($( $class:ident fn $name:ident ( $($arg:ident : $type:ty),* $(,)? ) $(-> $result:ty)? => $handler:path; )*) => {
+        $(
+            /// Caught.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C-unwind" fn $name($($arg: $type),*) $(-> $result)? {
+                // SAFETY: the program calls a C function by its contract.
+                unsafe { $handler($($arg),*) }
+            }
+        )*
+
+        /// The functions that the rows stand before.
+        #[allow(dead_code, clippy::missing_safety_doc)]
+        pub mod real {
+            use super::*;
+            $(
+                pub unsafe fn $name($($arg: $type),*) $(-> $result)? {
+                    static AT: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
+                    type Function = unsafe extern "C-unwind" fn($($type),*) $(-> $result)?;
+                    let at = $crate::real::find(&AT, concat!(stringify!($name), "\0"));
+                    // SAFETY: the dynamic linker found the function of that name.
+                    unsafe { core::mem::transmute::<usize, Function>(at)($($arg),*) }
+                }
+            )*
+        }
+    };
+}
+
+pub mod c11;
+pub mod cond;
+pub mod input;
+pub mod mutex;
+pub mod openmp;
+pub mod process;
+pub mod rwlock;
+pub mod sem;
+pub mod signal;
+pub mod stream;
+pub mod sync;
+pub mod thread;
+pub mod time;

@@ -1,0 +1,22 @@
+//! Signals.
+
+use crate::handle::signal;
+use libc::{c_int, pid_t, pthread_t, sigaction as Action, siginfo_t, sighandler_t, sigset_t, sigval, timespec};
+
+interpose! {
+    Signal  fn sigaction        (number: c_int, new: *const Action, old: *mut Action) -> c_int                    => signal::sigaction;
+    Signal  fn signal           (number: c_int, handler: sighandler_t) -> sighandler_t                            => signal::signal;
+    Signal  fn __sysv_signal    (number: c_int, handler: sighandler_t) -> sighandler_t                            => signal::sysv_signal;
+    Signal  fn raise            (number: c_int) -> c_int                                                          => signal::raise;
+    Signal  fn kill             (pid: pid_t, number: c_int) -> c_int                                              => signal::kill;
+    Signal  fn killpg           (group: pid_t, number: c_int) -> c_int                                            => signal::killpg;
+    Signal  fn pthread_kill     (t: pthread_t, number: c_int) -> c_int                                            => signal::pthread_kill;
+    Signal  fn pthread_sigqueue (t: pthread_t, number: c_int, value: sigval) -> c_int                             => signal::pthread_sigqueue;
+    Signal  fn sigqueue         (pid: pid_t, number: c_int, value: sigval) -> c_int                               => signal::sigqueue;
+    Signal  fn tgkill           (pid: pid_t, tid: pid_t, number: c_int) -> c_int                                  => signal::tgkill;
+    Outcome fn sigwait          (set: *const sigset_t, to: *mut c_int) -> c_int                                   => signal::sigwait;
+    Outcome fn sigwaitinfo      (set: *const sigset_t, to: *mut siginfo_t) -> c_int                               => signal::sigwaitinfo;
+    Outcome fn sigtimedwait     (set: *const sigset_t, to: *mut siginfo_t, time: *const timespec) -> c_int        => signal::sigtimedwait;
+    Outcome fn sigsuspend       (set: *const sigset_t) -> c_int                                                   => signal::sigsuspend;
+    Outcome fn pause            () -> c_int                                                                       => signal::pause;
+}

@@ -1,0 +1,48 @@
+//! Streams: the order in which threads write to one is part of what a program does.
+//!
+//! Only once a program has more than one thread. Reading from streams is not ordered.
+
+use crate::handle::stream;
+use libc::{FILE, c_char, c_int, c_void, size_t};
+
+/// A `va_list`, handed on unopened.
+pub type Arguments = *mut c_void;
+
+interpose! {
+    Acquire fn puts            (text: *const c_char) -> c_int                                                            => stream::puts;
+    Acquire fn fputs           (text: *const c_char, f: *mut FILE) -> c_int                                              => stream::fputs;
+    Acquire fn fputc           (c: c_int, f: *mut FILE) -> c_int                                                         => stream::fputc;
+    Acquire fn putc            (c: c_int, f: *mut FILE) -> c_int                                                         => stream::fputc;
+    Acquire fn _IO_putc        (c: c_int, f: *mut FILE) -> c_int                                                         => stream::fputc;
+    Acquire fn putchar         (c: c_int) -> c_int                                                                       => stream::putchar;
+    Acquire fn fwrite          (from: *const c_void, size: size_t, many: size_t, f: *mut FILE) -> size_t                 => stream::fwrite;
+    Acquire fn fflush          (f: *mut FILE) -> c_int                                                                   => stream::fflush;
+    Acquire fn vprintf         (format: *const c_char, a: Arguments) -> c_int                                            => stream::vprintf;
+    Acquire fn vfprintf        (f: *mut FILE, format: *const c_char, a: Arguments) -> c_int                              => stream::vfprintf;
+    Acquire fn __vfprintf_chk  (f: *mut FILE, flag: c_int, format: *const c_char, a: Arguments) -> c_int                 => stream::vfprintf_chk;
+    Acquire fn __vprintf_chk   (flag: c_int, format: *const c_char, a: Arguments) -> c_int                               => stream::vprintf_chk;
+    Acquire fn flockfile       (f: *mut FILE)                                                                            => stream::lock;
+    Acquire fn ftrylockfile    (f: *mut FILE) -> c_int                                                                   => stream::trylock;
+}
+
+/// Rows of functions whose arguments vary: the exported name jumps to its form in `variadic.c`, which calls back.
+macro_rules! variadic {
+    ($( $class:ident fn $name:ident ( $($rest:tt)* ) -> c_int => $target:literal; )*) => {$(
+        /// Caught.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(concat!("jmp ", $target));
+        }
+    )*};
+}
+
+variadic! {
+    Acquire fn printf          (format: *const c_char, ...) -> c_int                                                     => "retake_printf";
+    Acquire fn fprintf         (f: *mut FILE, format: *const c_char, ...) -> c_int                                       => "retake_fprintf";
+    Acquire fn __printf_chk    (flag: c_int, format: *const c_char, ...) -> c_int                                        => "retake_printf_chk";
+    Acquire fn __fprintf_chk   (f: *mut FILE, flag: c_int, format: *const c_char, ...) -> c_int                          => "retake_fprintf_chk";
+    Create  fn execl           (path: *const c_char, arg: *const c_char, ...) -> c_int                                   => "retake_execl";
+    Create  fn execlp          (file: *const c_char, arg: *const c_char, ...) -> c_int                                   => "retake_execlp";
+    Create  fn execle          (path: *const c_char, arg: *const c_char, ...) -> c_int                                   => "retake_execle";
+}

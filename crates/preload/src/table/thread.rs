@@ -1,0 +1,15 @@
+//! Threads.
+
+use crate::handle::thread;
+use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_t, timespec};
+
+/// A thread's function.
+pub type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+
+interpose! {
+    Create  fn pthread_create       (to: *mut pthread_t, a: *const pthread_attr_t, start: Start, arg: *mut c_void) -> c_int      => thread::create;
+    Acquire fn pthread_join         (t: pthread_t, to: *mut *mut c_void) -> c_int                                               => thread::join;
+    Acquire fn pthread_tryjoin_np   (t: pthread_t, to: *mut *mut c_void) -> c_int                                               => thread::tryjoin;
+    Acquire fn pthread_timedjoin_np (t: pthread_t, to: *mut *mut c_void, until: *const timespec) -> c_int                       => thread::timedjoin;
+    Acquire fn pthread_clockjoin_np (t: pthread_t, to: *mut *mut c_void, id: clockid_t, until: *const timespec) -> c_int        => thread::clockjoin;
+}

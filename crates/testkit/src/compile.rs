@@ -1,0 +1,60 @@
+//! Compiles a fixture, once for each content: the program's name holds a hash of all that went into it.
+
+use crate::fixture::Fixture;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Compiles into `folder` and returns the program; returns at once when it is there already.
+pub fn compile(fixture: &Fixture, folder: &Path) -> Result<PathBuf, String> {
+    let compiler = compiler(fixture);
+    let hash = hash_of(fixture, &compiler)?;
+    let program = folder.join(format!("{}-{hash:016x}", fixture.name));
+    if program.exists() {
+        return Ok(program);
+    }
+    fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let unfinished = folder.join(format!("{}-{hash:016x}.{}", fixture.name, std::process::id()));
+    let output = Command::new(&compiler)
+        .args(["-O1", "-g", "-o"])
+        .arg(&unfinished)
+        .arg(&fixture.path)
+        .args(&fixture.flags)
+        .output()
+        .map_err(|e| format!("cannot run the compiler `{compiler}`: {e}"))?;
+    if !output.status.success() {
+        return Err(format!(
+            "{} does not compile:\n{}",
+            fixture.path.display(),
+            String::from_utf8_lossy(&output.stderr)
+        ));
+    }
+    fs::rename(&unfinished, &program).map_err(|e| format!("{}: {e}", program.display()))?;
+    Ok(program)
+}
+
+fn compiler(fixture: &Fixture) -> String {
+    let (variable, default) = if fixture.is_cxx() { ("CXX", "c++") } else { ("CC", "cc") };
+    std::env::var(variable).unwrap_or_else(|_| default.to_string())
+}
+
+/// FNV-1a over the compiler, the flags, the source, and the headers that lie beside it.
+fn hash_of(fixture: &Fixture, compiler: &str) -> Result<u64, String> {
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    let mut add = |bytes: &[u8]| {
+        for byte in bytes.iter().chain(&[0]) {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    add(compiler.as_bytes());
+    fixture.flags.iter().for_each(|flag| add(flag.as_bytes()));
+    let folder = fixture.path.parent().unwrap_or(Path::new("."));
+    for file in [fixture.path.clone(), folder.join("order.h")] {
+        match fs::read(&file) {
+            Ok(bytes) => add(&bytes),
+            Err(_) if file != fixture.path => {}
+            Err(e) => return Err(format!("{}: {e}", file.display())),
+        }
+    }
+    Ok(hash)
+}

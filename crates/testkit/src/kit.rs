@@ -1,0 +1,98 @@
+//! The kit: where things are for one test file, and the whole check of one fixture.
+
+use crate::compare::first_difference;
+use crate::compile;
+use crate::fixture::Fixture;
+use crate::run::{Limits, Outcome, run, tail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub struct Kit {
+    retake: PathBuf,
+    folder: PathBuf,
+    pub limits: Limits,
+}
+
+impl Kit {
+    /// `retake` is the binary under test, `folder` a place of the test file's own (`CARGO_TARGET_TMPDIR` and a name).
+    pub fn new(retake: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Kit {
+        Kit { retake: retake.into(), folder: folder.into(), limits: Limits::default() }
+    }
+
+    pub fn compile(&self, fixture: &Fixture) -> Result<PathBuf, String> {
+        compile::compile(fixture, &self.folder.join("bin"))
+    }
+
+    /// An empty folder for one check.
+    pub fn scratch(&self, name: &str) -> Result<PathBuf, String> {
+        let scratch = self.folder.join("run").join(name);
+        if scratch.exists() {
+            fs::remove_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
+        }
+        fs::create_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
+        Ok(scratch)
+    }
+
+    /// A `retake` command that sees no take and no setting of the person who runs the tests.
+    pub fn retake(&self, scratch: &Path) -> Command {
+        let mut command = Command::new(&self.retake);
+        command.current_dir(scratch);
+        for (variable, _) in std::env::vars_os() {
+            if variable.to_string_lossy().starts_with("RETAKE_") {
+                command.env_remove(variable);
+            }
+        }
+        command.env("XDG_STATE_HOME", scratch.join("state"));
+        // Shared: the shim is unpacked there once, under the name of its content.
+        command.env("XDG_CACHE_HOME", self.folder.join("cache"));
+        command
+    }
+
+    pub fn record(&self, program: &Path, args: &[String], take: &Path) -> Result<Outcome, String> {
+        let scratch = take.parent().ok_or("a take without a folder")?;
+        let mut command = self.retake(scratch);
+        command.args(["record", "-o"]).arg(take).arg("--").arg(program).args(args);
+        run(&mut command, scratch, self.limits).map_err(|e| format!("record: {e}"))
+    }
+
+    pub fn replay(&self, take: &Path) -> Result<Outcome, String> {
+        let scratch = take.parent().ok_or("a take without a folder")?;
+        let mut command = self.retake(scratch);
+        command.arg("replay").arg(take);
+        run(&mut command, scratch, self.limits).map_err(|e| format!("replay: {e}"))
+    }
+
+    /// Records once, replays as often as the header says; standard output and the end must be the same every time.
+    pub fn check(&self, fixture: &Fixture) -> Result<(), String> {
+        let program = self.compile(fixture)?;
+        let scratch = self.scratch(&fixture.name)?;
+        self.record_and_replay(&program, &fixture.args, &scratch, fixture.replays, Some(fixture.ends))?;
+        fs::remove_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))
+    }
+
+    /// One recording in `scratch` and its replays. `ends`, when it is known, is how the recording itself must end.
+    pub fn record_and_replay(
+        &self,
+        program: &Path,
+        args: &[String],
+        scratch: &Path,
+        replays: u32,
+        ends: Option<i32>,
+    ) -> Result<(), String> {
+        let take = scratch.join("take");
+        let recorded = self.record(program, args, &take)?;
+        if ends.is_some_and(|ends| ends != recorded.ended) {
+            let (ended, error) = (recorded.ended, tail(&recorded.stderr));
+            return Err(format!("ended {ended} when recorded, not {}; standard error:\n{error}", ends.unwrap_or(0)));
+        }
+        for replay in 1..=replays {
+            let kept = || format!("\ntake: {}", take.display());
+            let replayed = self.replay(&take).map_err(|e| format!("replay {replay} of {replays}: {e}{}", kept()))?;
+            if let Some(difference) = first_difference(&recorded, &replayed) {
+                return Err(format!("replay {replay} of {replays}: {difference}{}", kept()));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,24 @@
+//! What the tests of Retake share: compile a small program, record it, replay it, compare.
+//!
+//! ```text
+//! tests/programs/x.c -- Fixture::load --> header -- Kit::compile --> program -- Kit::record --> take
+//!                                                                       same?  <-- Kit::replay --'
+//! ```
+//!
+//! Law: a run never outlives its time limit, and a failure says what was run, what came, and what Retake said. A failed
+//! check leaves its take behind and names it.
+
+mod compare;
+mod compile;
+mod fixture;
+mod harness;
+mod kit;
+mod run;
+mod table;
+
+pub use compare::first_difference;
+pub use fixture::Fixture;
+pub use harness::{Test, run_all};
+pub use kit::Kit;
+pub use run::{Limits, Outcome, run};
+pub use table::{Row, rows_in};
