@@ -19,7 +19,7 @@ pub fn main() -> Result<Ending> {
         answer(&command.output().because(|| format!("cannot start {}", own.display()))?, arguments)
     };
     let (take, program) = (take.to_string_lossy().into_owned(), own.to_string_lossy().into_owned());
-    println!("Four clerks book deposits into one account. Each looks up the balance, and writes it back plus one.");
+    println!("Four clerks book deposits into one account. Each looks up the balance, and writes back more.");
     println!("Every access is locked, but not both together: deposits get lost, other ones each time.");
     println!();
     println!("Five plain runs:");
@@ -63,41 +63,49 @@ fn answer(output: &Output, arguments: &[&str]) -> Result<String> {
 /// The program itself: plain pthread calls, as a C program makes them.
 pub mod program {
     use std::cell::UnsafeCell;
+    use std::mem::zeroed;
     use std::ptr::{null, null_mut};
 
     const CLERKS: usize = 4;
-    const DEPOSITS: usize = 1000;
+    const DEPOSITS: usize = 2000;
 
-    struct Account {
+    struct Bank {
+        opening: UnsafeCell<libc::pthread_barrier_t>,
         lock: UnsafeCell<libc::pthread_mutex_t>,
         balance: UnsafeCell<usize>,
     }
 
     // SAFETY: the balance is only touched while the lock is held.
-    unsafe impl Sync for Account {}
+    unsafe impl Sync for Bank {}
 
-    static ACCOUNT: Account =
-        Account { lock: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER), balance: UnsafeCell::new(0) };
+    static BANK: Bank = Bank {
+        // SAFETY: initialised before the clerks start.
+        opening: UnsafeCell::new(unsafe { zeroed() }),
+        lock: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
+        balance: UnsafeCell::new(0),
+    };
 
     /// Does something with the balance while the account is locked.
     fn locked(work: impl FnOnce(&mut usize)) {
         // SAFETY: the mutex is static; the balance is ours while it is locked.
         unsafe {
-            libc::pthread_mutex_lock(ACCOUNT.lock.get());
-            work(&mut *ACCOUNT.balance.get());
-            libc::pthread_mutex_unlock(ACCOUNT.lock.get());
+            libc::pthread_mutex_lock(BANK.lock.get());
+            work(&mut *BANK.balance.get());
+            libc::pthread_mutex_unlock(BANK.lock.get());
         }
     }
 
     extern "C" fn clerk(_: *mut libc::c_void) -> *mut libc::c_void {
+        // SAFETY: initialised by then; all clerks start together.
+        unsafe { libc::pthread_barrier_wait(BANK.opening.get()) };
         for deposit in 0..DEPOSITS {
             let mut seen = 0;
             locked(|balance| seen = *balance);
-            if deposit % 7 == 0 {
+            if deposit % 8 == 0 {
                 // SAFETY: always allowed.
                 unsafe { libc::sched_yield() };
             }
-            locked(|balance| *balance = seen + 1);
+            locked(|balance| *balance = seen + 1 + deposit % 10);
         }
         null_mut()
     }
@@ -105,6 +113,7 @@ pub mod program {
     pub fn main() {
         // SAFETY: threads are created and joined as POSIX asks for.
         unsafe {
+            libc::pthread_barrier_init(BANK.opening.get(), null(), CLERKS as u32);
             let mut clerks: [libc::pthread_t; CLERKS] = [0; CLERKS];
             for thread in &mut clerks {
                 assert_eq!(libc::pthread_create(thread, null(), clerk, null_mut()), 0);

@@ -11,6 +11,10 @@ use retake_tape::reader::Tape;
 use retake_tape::session::{RICH_ENDING, flag};
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long children of the program may outlive it.
+const STRAGGLERS: Duration = Duration::from_secs(5);
 
 /// The rich tapes of a take that is developed already.
 pub fn developed(take: &Take) -> Option<Vec<Tape>> {
@@ -53,7 +57,15 @@ pub fn rich_tapes(store: &Store, take: Take, trust: bool) -> Result<(Take, Vec<T
 /// Seals what a replay noted in `session` and keeps it in the take, unless that cannot be written.
 fn collect(session: &Path, home: &Path) -> Result<Vec<Tape>> {
     let mut tapes = Vec::new();
-    for path in take::files(session, RICH_ENDING)? {
+    let paths = take::files(session, RICH_ENDING)?;
+    let started = Instant::now();
+    while paths.iter().any(|path| take::still_written(path)) {
+        if started.elapsed() > STRAGGLERS {
+            return Err(Failure::own("processes of the replay did not end with it").next("retake show --light"));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for path in paths {
         let words = |why: String| Failure::own(format!("cannot use what the replay noted: {why}"));
         take::seal_file(&path).map_err(words)?;
         tapes.push(take::load(&path).map_err(words)?);

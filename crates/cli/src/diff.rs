@@ -41,25 +41,35 @@ struct Difference {
 pub fn main(args: Args) -> Result<Ending> {
     let store = Store::open()?;
     let (one, two) = (Side::open(&store, &args.one)?, Side::open(&store, &args.two)?);
-    let differences = differences(&one.tapes, &two.tapes);
+    let mut differences = differences(&one.tapes, &two.tapes);
     let (left, right) = (one.take.label(), two.take.label());
-    if args.json {
-        for found in &differences {
-            println!("{}", json!({"thread": found.thread, "event": found.event, "one": found.one, "two": found.two}));
-        }
-    } else if let Some(first) = differences.first() {
-        println!("{left} and {right} part in thread {} at event {}", first.thread, first.event);
-        for (side, said) in [(&one, &first.one), (&two, &first.two)] {
-            println!("  {:<16} {said}{}", side.take.label(), side.more(&store, &first.thread, first.event));
-        }
-        if differences.len() > 1 {
-            let others: Vec<_> =
-                differences[1..].iter().take(8).map(|found| format!("{} at {}", found.thread, found.event)).collect();
-            let dots = if differences.len() > 9 { ", …" } else { "" };
-            println!("  other threads that part: {}{dots}", others.join(", "));
+    if differences.is_empty() {
+        if !args.json {
+            println!("{left} and {right} hold the same order");
         }
     } else {
-        println!("{left} and {right} hold the same order");
+        let (one, two) = (Developed::of(&store, &one), Developed::of(&store, &two));
+        // The earliest, where that is known.
+        differences.sort_by_key(|found| one.moment(found).min(two.moment(found)));
+        if args.json {
+            for found in &differences {
+                println!(
+                    "{}",
+                    json!({"thread": found.thread, "event": found.event, "one": found.one, "two": found.two})
+                );
+            }
+        } else {
+            let first = &differences[0];
+            println!("{left} and {right} part in thread {} at event {}", first.thread, first.event);
+            println!("  {left:<16} {}{}", first.one, one.words(first));
+            println!("  {right:<16} {}{}", first.two, two.words(first));
+            let others = differences[1..].iter().map(|found| format!("{} at {}", found.thread, found.event));
+            let others: Vec<_> = others.take(8).collect();
+            if !others.is_empty() {
+                let dots = if differences.len() > 9 { ", …" } else { "" };
+                println!("  other threads that part: {}{dots}", others.join(", "));
+            }
+        }
     }
     if let (Some(left), Some(right)) = (one.take.facts.ended, two.take.facts.ended)
         && left != right
@@ -81,28 +91,47 @@ impl Side {
         let tapes = take.tapes()?;
         Ok(Side { take, tapes })
     }
+}
 
-    /// What the event was and where, if the take is developed or can be.
-    fn more(&self, store: &Store, thread: &str, event: u64) -> String {
-        let developed = develop::developed(&self.take).or_else(|| {
-            let again = Take::open(&self.take.dir, self.take.origin).ok()?;
+/// What the events of a take were, when and where, if it is developed or can be.
+#[derive(Default)]
+struct Developed {
+    events: HashMap<(String, u64), (u64, String)>,
+}
+
+impl Developed {
+    fn of(store: &Store, side: &Side) -> Developed {
+        let rich = develop::developed(&side.take).or_else(|| {
+            let again = Take::open(&side.take.dir, side.take.origin).ok()?;
             develop::rich_tapes(store, again, false).ok().map(|(_, tapes)| tapes)
         });
-        let Some(rich) = developed else { return String::new() };
-        let (mut symbols, mut names) = (Symbols::new(&self.tapes), ObjectNames::default());
+        let Some(rich) = rich else { return Developed::default() };
+        let (mut symbols, mut names) = (Symbols::new(&side.tapes), ObjectNames::new(&rich));
+        let mut events = HashMap::new();
         for tape in &rich {
-            let Some(thread) = tape.threads.iter().find(|known| known.name == thread) else { continue };
-            let mut payload = tape.payload(thread);
-            while let Ok(Some(rich)) = payload.next_rich() {
-                let object = names.name(&tape.name(), &rich, &mut symbols);
-                if rich.event == event {
-                    let place = symbols.first_known(&tape.name(), &rich.pcs).map(|place| format!(" at {place}"));
-                    let object = if object.is_empty() { object } else { format!(" {object}") };
-                    return format!(": {}{object}{}", rich.op.word(), place.unwrap_or_default());
+            for thread in &tape.threads {
+                let mut payload = tape.payload(thread);
+                while let Ok(Some(rich)) = payload.next_rich() {
+                    let object = names.name(&tape.name(), &thread.name, &rich, &mut symbols);
+                    if rich.event > 0 {
+                        let place = symbols.first_known(&tape.name(), &rich.pcs).map(|place| format!(" at {place}"));
+                        let object = if object.is_empty() { object } else { format!(" {object}") };
+                        let words = format!(": {}{object}{}", rich.op.word(), place.unwrap_or_default());
+                        events.insert((thread.name.clone(), rich.event), (rich.sequence, words));
+                    }
                 }
             }
         }
-        String::new()
+        Developed { events }
+    }
+
+    /// When the event was, in the order of all.
+    fn moment(&self, found: &Difference) -> u64 {
+        self.events.get(&(found.thread.clone(), found.event)).map_or(u64::MAX, |(sequence, _)| *sequence)
+    }
+
+    fn words(&self, found: &Difference) -> &str {
+        self.events.get(&(found.thread.clone(), found.event)).map_or("", |(_, words)| words)
     }
 }
 

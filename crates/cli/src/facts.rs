@@ -8,9 +8,10 @@ use crate::words::{hex, signal, unhex};
 use retake_tape::check::crc32c;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
+use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 pub const FILE: &str = "take.json";
@@ -167,21 +168,29 @@ impl Facts {
 
     /// Writes the file so that it is there whole or not at all.
     pub fn write(&self, dir: &Path) -> std::io::Result<()> {
-        let fresh = dir.join(".take.json.new");
-        let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
-        file.write_all(&self.bytes_with_check())?;
-        drop(file);
-        std::fs::rename(&fresh, dir.join(FILE))
+        let (fresh, path, bytes) = (dir.join(".take.json.new"), dir.join(FILE), self.bytes_with_check());
+        let written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh);
+        let written = written.and_then(|mut file| file.write_all(&bytes)).and_then(|()| fs::rename(&fresh, &path));
+        let Err(error) = written else { return Ok(()) };
+        let _ = fs::remove_file(&fresh);
+        // On a full disk there is still the room that the file has already.
+        let room = fs::metadata(&path).map_or(0, |data| data.blocks() * 512);
+        if error.raw_os_error() != Some(libc::ENOSPC) || bytes.len() as u64 > room {
+            return Err(error);
+        }
+        let file = OpenOptions::new().write(true).open(&path)?;
+        file.write_all_at(&bytes, 0)?;
+        file.set_len(bytes.len() as u64)
     }
 
     /// Reads the file in `dir`; the error says what is wrong with it.
     pub fn read(dir: &Path) -> Result<Facts, String> {
         let path = dir.join(FILE);
-        let long = std::fs::metadata(&path).map_err(|error| crate::status::plain(&error))?.len();
+        let long = fs::metadata(&path).map_err(|error| crate::status::plain(&error))?.len();
         if long > SIZE_MAX {
             return Err("it is absurdly long".into());
         }
-        let bytes = std::fs::read(&path).map_err(|error| crate::status::plain(&error))?;
+        let bytes = fs::read(&path).map_err(|error| crate::status::plain(&error))?;
         Facts::parse(&bytes)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::symbols::Symbols;
 use retake_tape::op::Op;
+use retake_tape::reader::Tape;
 use retake_tape::rich::Rich;
 use std::collections::HashMap;
 
@@ -10,12 +11,31 @@ use std::collections::HashMap;
 pub struct ObjectNames {
     names: HashMap<(String, &'static str, u64), String>,
     numbers: HashMap<&'static str, u32>,
+    /// Names of threads, by their numbers.
+    threads: HashMap<u64, String>,
 }
 
 impl ObjectNames {
-    /// The name of the object of `rich`, an operation of `process`; empty if it has none.
-    pub fn name(&mut self, process: &str, rich: &Rich, symbols: &mut Symbols) -> String {
+    /// Names for what the threads of these tapes do.
+    pub fn new(tapes: &[Tape]) -> ObjectNames {
+        let threads = tapes.iter().flat_map(|tape| &tape.threads);
+        let threads = threads.map(|thread| (thread.header.number.into(), thread.name.clone())).collect();
+        ObjectNames { threads, ..ObjectNames::default() }
+    }
+
+    /// The name of the object of `rich`, an operation of `thread` in `process`; empty if it has none.
+    pub fn name(&mut self, process: &str, thread: &str, rich: &Rich, symbols: &mut Symbols) -> String {
         let kind = kind(rich.op);
+        match rich.op {
+            // Its object is the function that it runs, its version the new thread's number.
+            Op::ThreadCreate => return self.threads.get(&rich.version).cloned().unwrap_or_default(),
+            Op::ThreadStart => {
+                // Whoever joins it names it by its handle.
+                self.names.insert((process.to_owned(), kind, rich.version), thread.to_owned());
+                return symbols.place(process, rich.object).and_then(|place| place.function).unwrap_or_default();
+            }
+            _ => {}
+        }
         if rich.object == 0 || kind.is_empty() {
             return String::new();
         }
@@ -65,7 +85,7 @@ mod tests {
         let (mut names, mut symbols) = (ObjectNames::default(), Symbols::default());
         let mut name = |op, object| {
             let rich = Rich { sequence: 0, op, event: 0, object, version: 0, result: 0, pcs: [0; 6] };
-            names.name("0", &rich, &mut symbols)
+            names.name("0", "0", &rich, &mut symbols)
         };
         assert_eq!(name(Op::MutexLock, 64), "mutex#1");
         assert_eq!(name(Op::MutexLock, 32), "mutex#2");

@@ -194,8 +194,7 @@ impl Recording {
         for path in take::files(&self.dir, TAPE_ENDING).unwrap_or_default() {
             let Some(header) = take::header(&path) else { continue };
             if header.state.load(Relaxed) == state::CUT {
-                let name = path.file_stem().unwrap_or_default().to_string_lossy();
-                say(cut_words(header.cut_errno.load(Relaxed) as i32, &name));
+                say(cut_words(header.cut_errno.load(Relaxed) as i32));
             }
             if header.unsupported.load(Relaxed) != 0
                 && let Ok(tape) = take::load(&path)
@@ -207,10 +206,13 @@ impl Recording {
         if session.cuts.load(Acquire) > 0 && self.args.verbose {
             say(format_args!("{} cut short", words::count(session.cuts.load(Acquire).into(), "recording")));
         }
-        if sealed && facts.events() == 0 && self.program.futex_locks {
-            say(
-                "no event was recorded: this Rust program locks with std::sync, whose locks are futexes that libc never sees; their order is not recorded. Use locks that pass through libc (pthread) where the order matters",
-            );
+        if sealed && self.program.futex_locks && (facts.events() == 0 || facts.threads() > facts.tapes.len() as u64) {
+            let what =
+                if facts.events() == 0 { "no event was recorded" } else { "only threads were recorded, not locks" };
+            say(format_args!(
+                "{what}: this Rust program locks with std::sync, whose locks are futexes that libc never sees; \
+                 use locks that pass through libc (pthread) where the order matters"
+            ));
         }
     }
 
@@ -259,10 +261,11 @@ pub fn sums(facts: &Facts) -> String {
     format!("{text}, {}", words::size(facts.bytes()))
 }
 
-pub fn cut_words(errno: i32, process: &str) -> String {
+/// That and why a recording stopped early.
+pub fn cut_words(errno: i32) -> String {
     let why = crate::status::plain(&std::io::Error::from_raw_os_error(errno));
     let when = if errno == libc::ENOSPC || errno == libc::EDQUOT { "when the disk was full" } else { "early" };
-    format!("the recording stopped {when} ({why}, process {process}); everything up to there is kept")
+    format!("the recording stopped {when} ({why}); everything up to there is kept")
 }
 
 fn unsupported(tape: &retake_tape::reader::Tape) -> BTreeSet<String> {

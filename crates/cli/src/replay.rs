@@ -210,7 +210,7 @@ impl Player {
         };
         let ran = launch::run(&launch, &session)?;
         if let Some(text) = session.report() {
-            let mut symbols = Symbols::new(&self.tapes);
+            let mut symbols = Symbols::of_replay(&self.tapes);
             return Err(Report::parse(&text).failure(&self.take, &self.tapes, &mut symbols));
         }
         if session.processes.load(Acquire) == 0 {

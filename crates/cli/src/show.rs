@@ -14,7 +14,8 @@ use retake_tape::layout::born;
 use retake_tape::reader::{Tape, Thread};
 use retake_tape::rich::Rich;
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::io::{BufWriter, Write};
 
 #[derive(clap::Args)]
@@ -205,7 +206,7 @@ impl<'a> View<'a> {
                         let line = json!({"thread": thread.name, "event": event, "soft": entry.is_soft(),
                             "entry": clean(&words::entry(&entry))});
                         writeln!(self.out, "{line}")?;
-                    } else {
+                    } else if !matches!(entry, Entry::Note(note::MODULE | note::COMMAND, _)) {
                         let mark = if entry.is_soft() { '-' } else { ' ' };
                         writeln!(self.out, "{:<8} {event:>7}{mark} {}", thread.name, clean(&words::entry(&entry)))?;
                     }
@@ -220,21 +221,23 @@ impl<'a> View<'a> {
 
     /// The operations of all threads, merged.
     fn rich(&mut self, rich: &[Tape]) -> std::io::Result<()> {
-        let mut all: Vec<(Rich, &Tape, &Thread)> = Vec::new();
-        for tape in rich {
-            for thread in &tape.threads {
-                let mut payload = tape.payload(thread);
-                while let Ok(Some(event)) = payload.next_rich() {
-                    all.push((event, tape, thread));
-                }
-            }
-        }
-        all.sort_by_key(|(event, _, _)| event.sequence);
-        let mut names = ObjectNames::default();
-        for (event, tape, thread) in all {
+        // Each thread's own operations are in order already.
+        let threads: Vec<(&Tape, &Thread)> =
+            rich.iter().flat_map(|tape| tape.threads.iter().map(move |thread| (tape, thread))).collect();
+        let mut payloads: Vec<_> = threads.iter().map(|(tape, thread)| tape.payload(thread)).collect();
+        let mut next: Vec<Option<Rich>> =
+            payloads.iter_mut().map(|payload| payload.next_rich().ok().flatten()).collect();
+        let waiting = next.iter().enumerate().filter_map(|(at, event)| Some(Reverse((event.as_ref()?.sequence, at))));
+        let mut order: BinaryHeap<_> = waiting.collect();
+        let mut names = ObjectNames::new(rich);
+        while let Some(Reverse((_, at))) = order.pop() {
+            let Some(event) = next[at].take() else { continue };
+            next[at] = payloads[at].next_rich().ok().flatten();
+            order.extend(next[at].as_ref().map(|event| Reverse((event.sequence, at))));
+            let (tape, thread) = threads[at];
             let process = tape.name();
             // Names are given in the order of all threads, whichever are shown.
-            let object = names.name(&process, &event, self.symbols);
+            let object = names.name(&process, &thread.name, &event, self.symbols);
             if !self.wanted(&thread.name) {
                 continue;
             }

@@ -5,8 +5,10 @@ use crate::session::Mapped;
 use crate::status::{Context, Failure, Result};
 use crate::take::{Origin, Take};
 use retake_tape::session::FILE as SESSION;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{ErrorKind, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -23,8 +25,20 @@ pub struct Store {
 /// A directory of the XDG specification: the variable if it is absolute, else `default` under the home directory.
 pub fn xdg(variable: &str, default: &str) -> Option<PathBuf> {
     let set = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = || std::env::var_os("HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     set.or_else(|| home().map(|home| home.join(default)))
+}
+
+/// The user's home directory: HOME, else what the system says.
+fn home() -> Option<PathBuf> {
+    let set = std::env::var_os("HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    set.or_else(|| {
+        // SAFETY: the answer is copied before anyone asks again; this process has one thread.
+        unsafe {
+            let user = libc::getpwuid(libc::geteuid()).as_ref()?;
+            let dir = std::ffi::CStr::from_ptr(user.pw_dir.as_ref()?);
+            Some(PathBuf::from(OsStr::from_bytes(dir.to_bytes()))).filter(|path| path.is_absolute())
+        }
+    })
 }
 
 /// A number that nobody can guess.
@@ -40,7 +54,8 @@ impl Store {
         let root = match own {
             Some(path) => std::path::absolute(path).because(|| "cannot find RETAKE_DIR".into())?,
             None => xdg("XDG_STATE_HOME", ".local/state").map(|state| state.join("retake")).ok_or_else(|| {
-                Failure::own("there is no place for takes: HOME is not set").next("retake record -o DIR -- CMD")
+                Failure::own("there is no place for takes: you have no home directory")
+                    .next("RETAKE_DIR=DIR retake record -- CMD")
             })?,
         };
         Ok(Store { root })

@@ -54,6 +54,8 @@ pub struct Symbols {
     modules: HashMap<String, Vec<Module>>,
     files: HashMap<PathBuf, Option<Loaded>>,
     places: HashMap<(PathBuf, u64), Place>,
+    /// The addresses are those of a replay: the files as they are now, not as they were recorded.
+    present: bool,
 }
 
 impl Symbols {
@@ -73,6 +75,11 @@ impl Symbols {
             symbols.modules.insert(tape.name(), modules);
         }
         symbols
+    }
+
+    /// The same for addresses of a replay, whose modules may have been built anew.
+    pub fn of_replay(tapes: &[Tape]) -> Symbols {
+        Symbols { present: true, ..Symbols::new(tapes) }
     }
 
     /// Where the return address `pc` comes back to: the call before it.
@@ -103,7 +110,7 @@ impl Symbols {
                 place.line = location.line;
             }
             let symbol = lines.find_symbol(within);
-            place.function = symbol.map(|name| addr2line::demangle_auto(name.into(), None).into_owned());
+            place.function = symbol.map(plain);
         }
         self.places.insert(key, place.clone());
         Some(place)
@@ -117,8 +124,8 @@ impl Symbols {
         let at = variables.partition_point(|(start, _, _)| *start <= within).checked_sub(1)?;
         let (start, size, name) = &variables[at];
         let inside = within - start;
-        let name = addr2line::demangle_auto(name.as_str().into(), None);
-        (inside < *size).then(|| if inside == 0 { name.to_string() } else { format!("{name}+{inside}") })
+        let name = plain(name);
+        (inside < *size).then(|| if inside == 0 { name } else { format!("{name}+{inside}") })
     }
 
     fn module(&self, process: &str, address: u64) -> Option<&Module> {
@@ -134,7 +141,7 @@ impl Symbols {
     }
 
     fn file(&mut self, module: &Module) -> Option<&Loaded> {
-        let loaded = self.files.entry(module.path.clone()).or_insert_with(|| load(module));
+        let loaded = self.files.entry(module.path.clone()).or_insert_with(|| load(module, self.present));
         loaded.as_ref()
     }
 }
@@ -149,9 +156,10 @@ impl Module {
     }
 }
 
-fn load(module: &Module) -> Option<Loaded> {
+fn load(module: &Module, present: bool) -> Option<Loaded> {
     let bytes = fs::read(&module.path).ok()?;
-    if let Some(now) = elf::build_id(&bytes)
+    if !present
+        && let Some(now) = elf::build_id(&bytes)
         && module.build_id.len() > 1
         && !now.eq_ignore_ascii_case(&module.build_id)
     {
@@ -167,6 +175,14 @@ fn load(module: &Module) -> Option<Loaded> {
     variables.sort();
     variables.dedup_by_key(|(start, _, _)| *start);
     Some(Loaded { lines: addr2line::Loader::new(&module.path).ok(), variables })
+}
+
+/// A symbol as its author wrote it. Only what looks mangled is demangled: `a` alone would become `signed char`.
+fn plain(symbol: &str) -> String {
+    if symbol.starts_with("_Z") || symbol.starts_with("_R") {
+        return addr2line::demangle_auto(symbol.into(), None).into_owned();
+    }
+    symbol.to_owned()
 }
 
 /// A path as short as it is still clear: relative to here if it lies below, else its last two parts.
@@ -193,6 +209,12 @@ mod tests {
         assert_eq!((module.base, module.size), (0x5555_5555_4000, 0x5000));
         assert_eq!(module.path, Path::new("/tmp/my prog"));
         assert_eq!(Module::parse("xyz"), None);
+    }
+
+    #[test]
+    fn only_mangled_names_are_changed() {
+        assert_eq!(plain("a"), "a");
+        assert_eq!(plain("_Z4lockv"), "lock()");
     }
 
     #[test]

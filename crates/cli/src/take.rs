@@ -139,11 +139,12 @@ pub fn finish(dir: &Path, facts: &mut Facts, ended: Option<Ended>) -> Result<boo
     }
     facts.tapes.sort_by_key(|tape| place(&tape.process));
     facts.complete = true;
-    facts.write(dir).because(|| format!("cannot write {}", dir.join(FILE).display()))?;
+    // These make room, should the disk be full.
     let _ = fs::remove_file(dir.join(SESSION));
     for shim in files(dir, ".so")? {
         let _ = fs::remove_file(shim);
     }
+    facts.write(dir).because(|| format!("cannot write {}", dir.join(FILE).display()))?;
     Ok(true)
 }
 
@@ -199,7 +200,7 @@ pub fn seal_file(path: &Path) -> std::result::Result<(), String> {
 }
 
 /// Whether the process that writes the tape at `path` is still alive: it then has the file mapped.
-fn still_written(path: &Path) -> bool {
+pub fn still_written(path: &Path) -> bool {
     let Some(header) = header(path) else { return false };
     if header.state.load(Relaxed) == state::EXECED {
         return false;
@@ -271,7 +272,7 @@ pub mod tests {
         put(offset_of!(ProcessHeader, pid), &u32::MAX.to_le_bytes());
         put(offset_of!(ProcessHeader, state), &state::EXITED.to_le_bytes());
         put(offset_of!(ProcessHeader, threads), &1u32.to_le_bytes());
-        put(offset_of!(ProcessHeader, next_free), &(HEADER_SIZE + u64::from(chunk_size(0))).to_le_bytes());
+        put(offset_of!(ProcessHeader, next_free), &(HEADER_SIZE + u64::from(chunk_size(0)) + 100).to_le_bytes());
         put(offset_of!(ProcessHeader, last_thread), &HEADER_SIZE.to_le_bytes());
         put(offset_of!(ProcessHeader, name_len), &1u32.to_le_bytes());
         put(offset_of!(ProcessHeader, name), b"0");
@@ -334,7 +335,8 @@ pub mod tests {
         let path = dir.path().join("0.tape");
         let bytes = fs::read(&path).unwrap();
         let mut accepted = 0;
-        for at in 0..bytes.len() {
+        // The first page is mostly filling.
+        for at in (0..1200).chain((1200..4096).step_by(31)).chain(4096..bytes.len()) {
             let mut bad = bytes.clone();
             bad[at] ^= 1 << (at % 8);
             fs::write(&path, &bad).unwrap();
@@ -353,7 +355,7 @@ pub mod tests {
         let take = Take::open(dir.path(), Origin::Elsewhere).unwrap();
         let path = dir.path().join("0.tape");
         let bytes = fs::read(&path).unwrap();
-        for length in 0..bytes.len() {
+        for length in (0..bytes.len()).step_by(7).chain([bytes.len() - 1]) {
             fs::write(&path, &bytes[..length]).unwrap();
             assert!(entries(&take).is_err(), "cut at {length}");
         }

@@ -52,6 +52,7 @@ pub fn errno(code: i64) -> Option<&'static str> {
         libc::EPERM => "EPERM",
         libc::ESRCH => "ESRCH",
         libc::EINTR => "EINTR",
+        libc::ECHILD => "ECHILD",
         libc::EAGAIN => "EAGAIN",
         libc::ENOMEM => "ENOMEM",
         libc::EBUSY => "EBUSY",
@@ -70,9 +71,8 @@ pub fn result(op: Op, code: i64) -> String {
     let name = match op {
         Op::Once => (code == 1).then_some("ran it"),
         Op::Barrier => (code == -1).then_some("serial thread"),
-        Op::SemValue | Op::Stream | Op::Write | Op::Clock | Op::Random | Op::Pid | Op::Fork | Op::Wait | Op::Misc => {
-            None
-        }
+        Op::Wait if code >= 1 << 32 => return child(code),
+        Op::SemValue | Op::Stream | Op::Write | Op::Clock | Op::Random | Op::Pid | Op::Fork | Op::Misc => None,
         _ => errno(code).or_else(|| errno(code.checked_neg()?)),
     };
     match name {
@@ -81,11 +81,24 @@ pub fn result(op: Op, code: i64) -> String {
     }
 }
 
+/// The result of waiting for a child: its id above, its status below.
+fn child(code: i64) -> String {
+    let (pid, status) = (code >> 32, code as i32);
+    if libc::WIFEXITED(status) {
+        format!("process {pid}, exit {}", libc::WEXITSTATUS(status))
+    } else if libc::WIFSIGNALED(status) {
+        format!("process {pid}, {}", signal(libc::WTERMSIG(status)))
+    } else {
+        format!("process {pid}, status {status:#x}")
+    }
+}
+
 /// What an entry of a tape says.
 pub fn entry(entry: &Entry<'_>) -> String {
     match entry {
         Entry::HandOver(version) => format!("hand-over, version {version}"),
         Entry::Result(op, code) => format!("{} returned {}", op.word(), result(*op, *code)),
+        Entry::Polls(op, code, 1) => format!("{} returned {}", op.word(), result(*op, *code)),
         Entry::Polls(op, code, times) => format!("{} returned {}, {times} times", op.word(), result(*op, *code)),
         Entry::Edge { thread, count } => format!("after event {count} of thread number {thread}"),
         Entry::WriteTurn { version, readers } => format!("write turn, version {version}, {readers} had read"),
@@ -157,7 +170,7 @@ pub fn process_end(state: u32, header: &retake_tape::layout::ProcessHeader) -> S
     match state {
         retake_tape::layout::state::EXITED => format!("exit {}", header.status.load(Relaxed) as i32 & 0xff),
         retake_tape::layout::state::EXECED => "replaced itself by another program".into(),
-        retake_tape::layout::state::CUT => crate::record::cut_words(header.cut_errno.load(Relaxed) as i32, "this one"),
+        retake_tape::layout::state::CUT => crate::record::cut_words(header.cut_errno.load(Relaxed) as i32),
         _ => "ended by a signal".into(),
     }
 }
@@ -211,6 +224,8 @@ mod tests {
         assert_eq!(signal(40), "signal 40");
         assert_eq!(result(Op::CondTimed, 110), "110 (ETIMEDOUT)");
         assert_eq!(result(Op::MutexLock, 0), "0");
+        assert_eq!(result(Op::Wait, (77 << 32) + 256), "process 77, exit 1");
+        assert_eq!(result(Op::Wait, -10), "-10 (ECHILD)");
         assert_eq!(result(Op::Barrier, -1), "-1 (serial thread)");
     }
 

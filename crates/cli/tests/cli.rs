@@ -125,7 +125,7 @@ fn the_program_gets_what_it_would_get_alone() {
     let home = Home::new();
     let script =
         "ls /proc/self/fd | wc -l; grep -h -E 'SigIgn|SigBlk' /proc/self/status; env | grep -c RETAKE_; ulimit -s";
-    let alone = Command::new("sh").args(["-c", script]).stdin(Stdio::null()).output().unwrap();
+    let alone = Command::new("sh").args(["-c", script]).env_remove("RETAKE_DIR").stdin(Stdio::null()).output().unwrap();
     let recorded = home.run(&["record", "-q", "--", "sh", "-c", script]);
     assert_eq!(printed(&alone), printed(&recorded));
 }
@@ -312,4 +312,87 @@ fn the_demo_shows_what_it_says() {
     let output = home.run(&["demo"]);
     assert_eq!(output.status.code(), Some(0), "{}{}", printed(&output), said(&output));
     assert!(printed(&output).contains("All the same"));
+}
+
+const COUNTER: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int order[20], next;
+void *work(void *name) {
+    for (int i = 0; i < 10; i++) {
+        pthread_mutex_lock(&lock);
+        order[next++] = *(int *)name;
+        pthread_mutex_unlock(&lock);
+    }
+    return 0;
+}
+int main(void) {
+    int names[2] = {1, 2};
+    pthread_t t[2];
+    for (int i = 0; i < 2; i++) pthread_create(&t[i], 0, work, &names[i]);
+    CHANGE
+    for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+    for (int i = 0; i < 20; i++) printf("%d", order[i]);
+    puts("");
+    return 0;
+}
+"#;
+
+#[test]
+fn a_take_is_shown_with_names_and_lines() {
+    let home = Home::new();
+    let program = home.compile("counter", &COUNTER.replace("CHANGE", ""), &[]);
+    assert_eq!(home.run(&["record", "--", text(&program)]).status.code(), Some(0));
+    let shown = home.run(&["show"]);
+    assert_eq!(shown.status.code(), Some(0), "{}", said(&shown));
+    let lines = printed(&shown);
+    assert!(lines.contains("# inputs not recorded: "), "{lines}");
+    assert!(lines.contains("runs work, created at counter.c:17 (main)"), "{lines}");
+    let locks: Vec<_> = lines.lines().filter(|line| line.contains(" lock mutex ")).collect();
+    assert_eq!(locks.len(), 20, "{lines}");
+    assert!(locks.iter().all(|line| line.ends_with("counter.c:8 (work)") && line.contains(" lock ")), "{lines}");
+    let one = printed(&home.run(&["show", "--thread", "0.1"]));
+    assert_eq!(one.lines().filter(|line| line.contains(" lock mutex ")).count(), 10, "{one}");
+    assert!(printed(&home.run(&["show", "--json"])).lines().all(|line| line.starts_with('{') && line.ends_with('}')));
+    assert!(printed(&home.run(&["show", "--light"])).contains("last event"));
+    assert_eq!(home.run(&["show", "--thread", "0.9"]).status.code(), Some(125));
+    assert!(printed(&home.run(&["info"])).contains("developed   yes"));
+}
+
+#[test]
+fn a_changed_program_replays_or_says_why_not() {
+    let home = Home::new();
+    let program = home.compile("counter", &COUNTER.replace("CHANGE", ""), &[]);
+    let recorded = home.run(&["record", "--", text(&program)]);
+    // A print more: the same interactions.
+    home.compile("counter", &COUNTER.replace("CHANGE", "fputs(\"more \", stderr);"), &[]);
+    let replayed = home.run(&["replay"]);
+    assert_eq!(printed(&replayed), printed(&recorded));
+    assert!(said(&replayed).contains("has changed since the recording"), "{}", said(&replayed));
+    assert!(said(&replayed).contains("more"));
+    // Another call where the tape has a join.
+    let other = "{ pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); pthread_t x; pthread_create(&x, 0, work, &names[0]); }";
+    home.compile("counter", &COUNTER.replace("CHANGE", other), &[]);
+    let diverged = home.run(&["replay", "--patience", "5"]);
+    assert_eq!(diverged.status.code(), Some(120), "{}", said(&diverged));
+    assert!(said(&diverged).contains("retake: diverged in thread 0 at event "), "{}", said(&diverged));
+    assert!(said(&diverged).contains("retake: likely cause: ") && said(&diverged).contains("has changed"));
+    assert!(said(&diverged).contains("counter.c:18 (main)"), "{}", said(&diverged));
+}
+
+#[test]
+fn replays_are_compared() {
+    let home = Home::new();
+    let program = home.compile("counter", &COUNTER.replace("CHANGE", ""), &[]);
+    let recorded = home.run(&["record", "--", text(&program)]);
+    let checked = home.run(&["replay", "--check", "--times", "3"]);
+    assert_eq!(checked.status.code(), Some(0), "{}", said(&checked));
+    assert_eq!(printed(&checked), printed(&recorded), "printed once");
+    assert!(said(&checked).contains("3 replays: same end (exit 0), same output"));
+    // Another program with the same (no) interactions but another end.
+    home.run(&["record", "--", "true"]);
+    let other = home.run(&["replay", "--check", "true-1", "--", "false"]);
+    assert_eq!(other.status.code(), Some(120), "{}", said(&other));
+    assert!(said(&other).contains("ended with exit 1, the recording with exit 0"));
 }

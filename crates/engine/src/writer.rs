@@ -110,6 +110,11 @@ impl Writer {
         unsafe { (*self.chunk).used.store(to as u32 - self.start as u32, Release) };
     }
 
+    /// Where the next entry would go: differs if anything was written in between.
+    pub fn position(&self) -> usize {
+        self.at as usize
+    }
+
     /// The last four bytes that were written.
     pub fn last_four(&self) -> *mut u8 {
         if self.at as usize - self.start as usize >= 4 { self.at.wrapping_sub(4) } else { null_mut() }

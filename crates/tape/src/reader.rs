@@ -39,6 +39,9 @@ impl Tape {
         if sealed && seal::process_crc(&bytes) != header.crc.load(Relaxed) {
             return Err(Fault::Checksum(0));
         }
+        if sealed && header.next_free.load(Relaxed) > bytes.len() as u64 {
+            return Err(Fault::Truncated);
+        }
         let mut threads = Vec::new();
         for at in seal::chains(&bytes)? {
             let (header, mut chunk) = walk::thread(&bytes, at)?;

@@ -73,6 +73,7 @@ pub fn seal(bytes: &mut [u8]) -> Result<u64, Fault> {
         let crc = thread_crc(bytes, start);
         put(bytes, start as usize + CHUNK_HEADER + offset_of!(ThreadHeader, crc), &crc.to_le_bytes());
     }
+    put(bytes, offset_of!(ProcessHeader, next_free), &end.to_le_bytes());
     put(bytes, offset_of!(ProcessHeader, sealed), &1u32.to_le_bytes());
     let crc = process_crc(bytes);
     put(bytes, offset_of!(ProcessHeader, crc), &crc.to_le_bytes());

@@ -58,7 +58,7 @@ unsafe fn record(thread: &mut Thread, op: Op, c: *mut pthread_cond_t, m: *mut Mu
     let mut version = 0;
     // SAFETY: the waiter has its mutex.
     if has_mutex(result) {
-        let before = thread.writer.context;
+        let before = thread.writer.position();
         match unsafe { (*m).slot() } {
             Some(slot) => {
                 slot.took(thread);
@@ -66,7 +66,7 @@ unsafe fn record(thread: &mut Thread, op: Op, c: *mut pthread_cond_t, m: *mut Mu
             }
             None => Meeting(m as usize).took(thread),
         }
-        let handed_over = before.event != thread.writer.context.event;
+        let handed_over = before != thread.writer.position();
         if result == 0 && !handed_over {
             Meeting(c as usize).note_last(thread);
         }

@@ -18,6 +18,15 @@ pub fn is_shim(pc: usize) -> bool {
     (SHIM_START.load(Relaxed)..SHIM_END.load(Relaxed)).contains(&pc)
 }
 
+static UNWINDER_START: AtomicUsize = AtomicUsize::new(0);
+static UNWINDER_END: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether the object belongs to the unwinder. How often that is called depends on the depth of the stack, which is
+/// another in a replay where a thread is cancelled in a wait of Retake's own.
+pub fn is_unwinders(address: usize) -> bool {
+    (UNWINDER_START.load(Relaxed)..UNWINDER_END.load(Relaxed)).contains(&address)
+}
+
 /// Finds the shim's own place, and notes all modules while recording.
 pub fn note_all() {
     NOTED.store(0, Relaxed);
@@ -49,6 +58,11 @@ unsafe extern "C" fn each(info: *mut dl_phdr_info, _: size_t, index: *mut c_void
             SHIM_START.store(base, Relaxed);
             SHIM_END.store(base + size, Relaxed);
         }
+        let name = if (*info).dlpi_name.is_null() { c"" } else { CStr::from_ptr((*info).dlpi_name) };
+        if name.to_bytes().windows(9).any(|part| part == b"libgcc_s.") {
+            UNWINDER_START.store(base, Relaxed);
+            UNWINDER_END.store(base + size, Relaxed);
+        }
         if process::mode() != mode::RECORD {
             return 0;
         }
@@ -65,7 +79,6 @@ unsafe extern "C" fn each(info: *mut dl_phdr_info, _: size_t, index: *mut c_void
             }
         }
         words.push(b" ");
-        let name = if (*info).dlpi_name.is_null() { c"" } else { CStr::from_ptr((*info).dlpi_name) };
         if name.is_empty() && *index == 1 {
             let mut path = [0u8; 512];
             let length = libc::readlink(c"/proc/self/exe".as_ptr(), path.as_mut_ptr().cast(), path.len());

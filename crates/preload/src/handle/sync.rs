@@ -1,6 +1,7 @@
 //! Spinlocks, barriers, once.
 
 use crate::glibc::once_is_done;
+use crate::handle::modules::is_unwinders;
 use crate::table::sync::{Routine, real};
 use libc::{c_int, pthread_barrier_t, pthread_spinlock_t};
 use retake_engine::objects::{Meeting, Nothing, Object};
@@ -62,6 +63,9 @@ const RAN: i64 = 1;
 pub unsafe fn once(control: *mut c_int, routine: Routine) -> c_int {
     // SAFETY: the program's control word.
     let call = |routine| unsafe { real::pthread_once(control, routine) };
+    if is_unwinders(control as usize) {
+        return call(routine);
+    }
     let (Some(thread), Some(wanted)) = (turn::enter(), routine) else { return call(routine) };
     let outer = (thread.once, thread.once_ran);
     if turn::recording() {
