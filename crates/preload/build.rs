@@ -15,7 +15,10 @@ fn main() {
         .args(["-c", "-O2", "-fPIC", "-fexceptions", "-Wall", "-Wextra", "-Werror", "src/variadic.c", "-o"])
         .arg(&object)
         .status();
-    assert!(status.is_ok_and(|status| status.success()), "a C compiler is needed: `{compiler}` failed on src/variadic.c");
+    assert!(
+        status.is_ok_and(|status| status.success()),
+        "a C compiler is needed: `{compiler}` failed on src/variadic.c"
+    );
     println!("cargo:rustc-cdylib-link-arg={}", object.display());
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,initfirst");
 }

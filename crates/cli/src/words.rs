@@ -1,6 +1,6 @@
 //! Numbers, outcomes and entries of a tape in words.
 
-use retake_tape::entry::{Entry, note};
+use retake_tape::entry::{CANCELLED, Entry, INSIDE, note};
 use retake_tape::op::Op;
 use retake_tape::walk::Fault;
 
@@ -69,6 +69,7 @@ pub fn errno(code: i64) -> Option<&'static str> {
 /// What `op` returned, with its name where it has one.
 pub fn result(op: Op, code: i64) -> String {
     let name = match op {
+        _ if code == CANCELLED => return "never: the thread was cancelled".into(),
         Op::Once => (code == 1).then_some("ran it"),
         Op::Barrier => (code == -1).then_some("serial thread"),
         Op::Wait if code >= 1 << 32 => return child(code),
@@ -107,11 +108,16 @@ pub fn entry(entry: &Entry<'_>) -> String {
             format!("clock {id} read {}.{:09} s", ns.div_euclid(1_000_000_000), ns.rem_euclid(1_000_000_000))
         }
         Entry::Signal(signal) => format!(
-            "{} handled (code {}, from process {})",
-            self::signal(signal.number.into()),
+            "{} handled{} (code {}, from process {})",
+            self::signal((signal.number & !INSIDE).into()),
+            if signal.number & INSIDE == 0 { "" } else { " inside the next call" },
             signal.code,
             signal.pid
         ),
+        Entry::After { own, thread, uses } => {
+            format!("use {own} of streams after use {uses} by thread number {thread}")
+        },
+        Entry::Slept(many) => format!("slept {many} times"),
         Entry::Bytes(bytes) => format!("{}: {}", count(bytes.len() as u64, "byte"), hex(&bytes[..bytes.len().min(16)])),
         Entry::Note(kind, text) => {
             let text = String::from_utf8_lossy(text).replace('\0', " ");

@@ -31,7 +31,8 @@ pub fn reached(thread: &mut Thread, _op: Op) {
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
     loop {
         sys::sleep_ns(STEP_NS);
-        if policy == at_end::STOP && process.recorded_state != state::EXITED && process.recorded_state != state::EXECED {
+        if policy == at_end::STOP && process.recorded_state != state::EXITED && process.recorded_state != state::EXECED
+        {
             if all_played(process) && watch::still_ns() > QUIET_NS && !watch::is_debugged() {
                 finish(process);
             }

@@ -394,6 +394,18 @@ impl Meeting {
         }
     }
 
+    /// Recording: this thread uses the object, a stream, whose order is kept as well as may be but is no event.
+    pub fn used(&self, thread: &mut Thread) {
+        thread.uses += 1;
+        let Some(row) = self.row() else { return };
+        let owner = row.owner.load(Acquire);
+        if owner != 0 && owner != thread.number {
+            thread.after(owner, row.count.load(Relaxed));
+        }
+        row.count.store(thread.uses, Relaxed);
+        row.owner.store(thread.number, Release);
+    }
+
     /// Recording: notes who was here last, if it was another thread.
     pub fn note_last(&self, thread: &mut Thread) {
         if let Some(row) = self.row() {

@@ -30,8 +30,7 @@ struct Bucket {
 // SAFETY: the list is touched under the lock only.
 unsafe impl Sync for Bucket {}
 
-static TABLE: [Bucket; BUCKETS] =
-    [const { Bucket { lock: Lock::new(), first: UnsafeCell::new(null_mut()) } }; BUCKETS];
+static TABLE: [Bucket; BUCKETS] = [const { Bucket { lock: Lock::new(), first: UnsafeCell::new(null_mut()) } }; BUCKETS];
 static SPINNING: AtomicU32 = AtomicU32::new(0);
 
 /// In a forked child nobody waits.
@@ -238,5 +237,29 @@ pub fn reached(seat: &Seat, count: u64) {
     if seat.wanted.load(Relaxed) != 0 {
         seat.wanted.store(0, SeqCst);
         wake(core::ptr::from_ref(seat) as usize, core::ptr::null(), count);
+    }
+}
+
+/// How often the order of streams may fail to come before it is given up.
+const SOFT_FAILURES: u32 = 3;
+const SOFT_NS: i64 = 2_000_000_000;
+static SOFT_FAILED: AtomicU32 = AtomicU32::new(0);
+
+/// Waits until the other thread has used streams so often; not for ever, because a program that was changed may print
+/// more or less than it did.
+pub fn wait_for_uses(number: u32, uses: u64) {
+    let Some(seat) = process::get().seat(number) else { return };
+    let ready = || seat.uses.load(Acquire) >= uses;
+    if spin(&ready) || SOFT_FAILED.load(Relaxed) >= SOFT_FAILURES {
+        return;
+    }
+    let mut step = 10_000;
+    while !ready() {
+        if watch::still_ns() > SOFT_NS {
+            SOFT_FAILED.fetch_add(1, Relaxed);
+            return;
+        }
+        sys::sleep_ns(step);
+        step = (step * 2).min(500_000);
     }
 }

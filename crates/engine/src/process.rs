@@ -37,8 +37,10 @@ pub struct Seat {
     pub total: u64,
     /// The present count is in here.
     pub header: ThreadHeader,
-    /// The least count that somebody waits for, or 0.
+    /// Not 0 if somebody waits for a count.
     pub wanted: AtomicU64,
+    /// Uses of streams so far.
+    pub uses: AtomicU64,
 }
 
 /// Everything about this process that is not a thread's.
@@ -247,8 +249,12 @@ fn begin(replay: bool, born: u32) -> bool {
 fn begin_record(born: u32) -> bool {
     let process = get();
     let name_len = process.name_len;
-    let beginning =
-        Beginning { kind: kind::TAPE, name: &process.name[..name_len], born, at_random: at_random().map_or([0; 16], |at| *at) };
+    let beginning = Beginning {
+        kind: kind::TAPE,
+        name: &process.name[..name_len],
+        born,
+        at_random: at_random().map_or([0; 16], |at| *at),
+    };
     // SAFETY: one thread runs.
     let made = unsafe { process.tape.create(&process.take[..process.take_len], session::TAPE_ENDING, &beginning) };
     if let Err(error) = made {
@@ -304,6 +310,7 @@ fn begin_replay() -> bool {
             total: recorded.count.load(Relaxed),
             header: recorded,
             wanted: AtomicU64::new(0),
+            uses: AtomicU64::new(0),
         };
         seat.header.count = AtomicU64::new(0);
         // SAFETY: there is room for all threads.
@@ -379,9 +386,6 @@ pub fn adopt(thread: &mut Thread, creation: &Creation) {
         }
         _ => {}
     }
-    if thread.header.is_null() {
-        thread.header = (&raw mut thread.spare_header).cast();
-    }
     if process.is_rich() {
         thread.rich.open(&mut process.rich, creation.number).map(|(at, chunk)| {
             // SAFETY: the chunk is ours, with room for the header.
@@ -450,9 +454,8 @@ fn at_random() -> Option<&'static mut [u8; 16]> {
 
 fn open(path: &[u8], flags: c_int) -> Option<usize> {
     // SAFETY: the path ends in a zero byte.
-    let fd = unsafe {
-        sys::openat(libc::AT_FDCWD as usize, path.as_ptr() as usize, (flags | libc::O_CLOEXEC) as usize, 0)
-    };
+    let fd =
+        unsafe { sys::openat(libc::AT_FDCWD as usize, path.as_ptr() as usize, (flags | libc::O_CLOEXEC) as usize, 0) };
     (fd >= 0).then_some(fd as usize)
 }
 

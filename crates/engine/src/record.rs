@@ -25,6 +25,14 @@ impl Thread {
         }
     }
 
+    /// Commits the event whose entries are written, unless the recording ended with them.
+    pub fn happen(&mut self) {
+        self.sleeps = 0;
+        if process::mode() == process::mode::RECORD {
+            self.commit();
+        }
+    }
+
     #[inline(always)]
     fn put(&mut self, need: usize, write: impl FnOnce(&mut Context, *mut u8, u64) -> *mut u8) {
         let event = self.count() + 1;
@@ -98,6 +106,19 @@ impl Thread {
     pub fn signal(&mut self, signal: Signal) {
         // SAFETY: `put` gives the room.
         self.put(ROOM, |context, to, event| unsafe { write::signal(context, to, event, signal) });
+    }
+
+    /// This thread's latest use of a stream comes after so many uses by `thread`.
+    pub fn after(&mut self, thread: u32, uses: u64) {
+        let own = self.uses;
+        // SAFETY: `put` gives the room.
+        self.put(ROOM, |context, to, event| unsafe { write::after(context, to, event, own, thread, uses) });
+    }
+
+    /// So many sleeps have ended by themselves since the last event.
+    pub fn slept(&mut self, many: u64) {
+        // SAFETY: `put` gives the room.
+        self.put(ROOM, |context, to, event| unsafe { write::slept(context, to, event, many) });
     }
 
     /// The call returned these bytes.

@@ -5,7 +5,7 @@ use crate::process;
 use crate::report;
 use crate::signals;
 use crate::thread::Thread;
-use retake_tape::entry::Entry;
+use retake_tape::entry::{Entry, INSIDE};
 use retake_tape::op::Op;
 
 /// When an event may happen.
@@ -82,7 +82,7 @@ impl Thread {
                     reader.polls_left = many.saturating_sub(1);
                     (step.result, step.has_result) = (code, true);
                 }
-                Entry::Clock { .. } | Entry::Signal(_) | Entry::Note(..) | Entry::Unknown(_) => {}
+                _ => {}
             }
             self.reader.advance();
         }
@@ -105,13 +105,35 @@ impl Thread {
     }
 
     /// Whether the next event has a result of `op` on the tape: then it is an event, otherwise it is none.
-    pub fn next_is(&mut self, op: Op) -> bool {
-        if self.live {
-            return false;
+    pub fn next_is(&self, op: Op) -> bool {
+        self.next_result(op).is_some()
+    }
+
+    /// The result of `op` that the next event has on the tape.
+    pub fn next_result(&self, op: Op) -> Option<i64> {
+        match self.reader.next {
+            Some((at, Entry::Result(recorded, code))) if at == self.count() + 1 && recorded == op && !self.live => Some(code),
+            _ => None,
         }
-        self.pass_soft();
-        let event = self.count() + 1;
-        matches!(self.reader.next, Some((at, Entry::Result(recorded, _))) if at == event && recorded == op)
+    }
+
+    /// Whether a sleep that comes now was ended by a signal or a cancellation; handlers run then.
+    pub fn is_woken(&mut self) -> bool {
+        while let Some((at, entry)) = self.reader.next {
+            if at > self.count() + 1 || self.live {
+                return false;
+            }
+            match entry {
+                Entry::Slept(many) if u64::from(self.sleeps) < many => return false,
+                Entry::Slept(_) => self.reader.advance(),
+                Entry::Signal(signal) if signal.number & INSIDE != 0 => {
+                    self.reader.advance();
+                    signals::deliver(self, signal);
+                }
+                _ => break,
+            }
+        }
+        self.next_is(Op::Sleep)
     }
 
     /// The event happened: commits it and looks ahead. A signal that was handled next is delivered now, so that a
@@ -129,13 +151,33 @@ impl Thread {
     /// Sets the next stop and delivers signals that are due now.
     pub fn look_ahead(&mut self) {
         while let Some((at, Entry::Signal(signal))) = self.reader.next {
-            if at > self.count() + 1 || self.live {
+            if at > self.count() + 1 || self.live || signal.number & INSIDE != 0 {
                 break;
             }
             self.reader.advance();
             signals::deliver(self, signal);
         }
         self.stop = self.reader.stop();
+    }
+
+    /// Whether a handler ran inside the call that comes now.
+    pub fn is_signal_next(&self) -> bool {
+        matches!(self.reader.next, Some((at, Entry::Signal(_))) if at <= self.count() + 1)
+    }
+
+    /// After how many uses of a stream by which other thread this one's next use came, if the tape says so.
+    pub fn recorded_after(&mut self) -> Option<(u32, u64)> {
+        let mut found = None;
+        while let Some((at, Entry::After { own, thread, uses })) = self.reader.next {
+            if at > self.count() + 1 || own > self.uses + 1 || self.live {
+                break;
+            }
+            found = Some((thread, uses));
+            self.reader.advance();
+        }
+        self.uses += 1;
+        self.look_ahead();
+        found
     }
 
     /// The recorded value of clock `id`, if the tape has one here. Clock values that this run did not ask for are passed
@@ -160,7 +202,7 @@ impl Thread {
                     self.reader.advance();
                     signals::deliver(self, signal);
                 }
-                Entry::Note(..) | Entry::Unknown(_) => self.reader.advance(),
+                Entry::Note(..) | Entry::Unknown(_) | Entry::After { .. } | Entry::Slept(_) => self.reader.advance(),
                 _ => return None,
             }
         }

@@ -7,7 +7,7 @@
 use crate::process;
 use crate::sys;
 use crate::thread::{DEFERRED, Thread};
-use retake_tape::entry::Signal;
+use retake_tape::entry::{INSIDE, Signal};
 
 /// The kernel's `siginfo_t` as far as it is needed.
 #[repr(C)]
@@ -76,6 +76,7 @@ pub unsafe fn is_from_tape(info: *mut libc::siginfo_t) -> bool {
 /// Runs the handler of a recorded signal: here and now, or as soon as the program no longer blocks the signal.
 #[inline(never)]
 pub fn deliver(thread: &mut Thread, signal: Signal) {
+    let signal = Signal { number: signal.number & !INSIDE, ..signal };
     let busy = core::mem::take(&mut thread.busy);
     send(thread, signal, 0, FROM_TAPE);
     thread.busy = busy;

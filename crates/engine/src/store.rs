@@ -235,7 +235,14 @@ unsafe fn map_shared(fd: usize, offset: u64, size: u64) -> Result<*mut u8, c_int
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     // SAFETY: a fresh map; the blocks behind it are reserved.
     unsafe {
-        let at = sys::mmap(sys::map_hint(size as usize), size as usize, protection, libc::MAP_SHARED as usize, fd, offset as usize);
+        let at = sys::mmap(
+            sys::map_hint(size as usize),
+            size as usize,
+            protection,
+            libc::MAP_SHARED as usize,
+            fd,
+            offset as usize,
+        );
         if let Some(error) = sys::error(at) {
             return Err(error);
         }

@@ -68,7 +68,12 @@ pub struct Thread {
     pub pcs: [u64; 6],
     /// Last values of clocks (replay).
     pub clocks: [i64; 16],
+    /// Sleeps that ended by themselves since the last event.
     pub sleeps: u32,
+    /// Uses of streams.
+    pub uses: u64,
+    /// Not 0 while a call that may block is under way (recording).
+    pub inside: u32,
     pub once: usize,
     pub once_ran: bool,
     /// Stands in for the tape's header where there is none.
@@ -117,9 +122,9 @@ impl Thread {
 pub fn child_name(to: &mut [u8; NAME_MAX], parent: &[u8], index: u32) -> usize {
     let mut path = crate::store::Path { to, length: 0 };
     if parent.len() + 12 > NAME_MAX {
-        let hash = parent.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let hash = parent
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
         path.push(b"h").push_hex(hash);
     } else {
         path.push(parent);
@@ -201,6 +206,7 @@ unsafe fn blank(thread: *mut Thread) -> *mut Thread {
         (*thread).writer = Writer::new();
         (*thread).rich = Writer::new();
         (*thread).reader = Reader::new();
+        (*thread).header = (&raw mut (*thread).spare_header).cast();
         (*thread).in_use.store(1, Release);
     }
     thread

@@ -16,12 +16,10 @@ use crate::report;
 use crate::thread::{self, Thread};
 use core::sync::atomic::Ordering::{AcqRel, Relaxed};
 use libc::c_int;
+pub use retake_tape::entry::CANCELLED;
 use retake_tape::layout::born;
 use retake_tape::op::Op;
 use retake_tape::rich::{self, Rich};
-
-/// The result of a call in which its thread was cancelled.
-pub const CANCELLED: i64 = 1 << 40;
 
 /// The calling thread, if its events count: known to the engine, not in the engine already, mode not off.
 #[inline(always)]
@@ -147,7 +145,7 @@ impl<'a, O: Object> Turn<'a, O> {
                 thread.result(self.op, i64::from(result));
             }
         }
-        thread.commit();
+        thread.happen();
         thread.finish();
         self.told(thread, i64::from(result));
     }
@@ -177,7 +175,7 @@ impl<'a, O: Object> Turn<'a, O> {
             if result != 0 {
                 thread.result(self.op, i64::from(result));
             }
-            thread.commit();
+            thread.happen();
             thread.finish();
             return result;
         }
@@ -193,8 +191,11 @@ impl<'a, O: Object> Turn<'a, O> {
 pub fn record_cancelled(op: Op) {
     if let Some(thread) = enter() {
         thread.begin();
+        if thread.sleeps > 0 {
+            thread.slept(u64::from(thread.sleeps));
+        }
         thread.result(op, CANCELLED);
-        thread.commit();
+        thread.happen();
         thread.finish();
     }
 }
@@ -246,7 +247,7 @@ pub fn outcome(op: Op, polls: bool, real: impl FnOnce() -> i64, replay: impl FnO
         if result != 0 {
             if polls { thread.poll(op, result) } else { thread.result(op, result) }
         }
-        thread.commit();
+        thread.happen();
         thread.finish();
         tell(thread, op, thread.count(), 0, 0, result);
         return result;
@@ -266,16 +267,34 @@ pub fn outcome(op: Op, polls: bool, real: impl FnOnce() -> i64, replay: impl FnO
 
 /// Makes a blocking call while recording; a cancellation inside it is noted.
 pub fn cancellable<R>(op: Op, call: impl FnOnce() -> R) -> R {
-    let guard = OutcomeCancelled(op);
+    inside(call, || record_cancelled(op))
+}
+
+/// Makes a blocking call while recording: signals that are handled meanwhile are inside it. `cancelled` is called if the
+/// thread is cancelled in it.
+pub fn inside<R>(call: impl FnOnce() -> R, cancelled: impl FnOnce()) -> R {
+    count_inside(1);
+    let mut guard = Inside { cancelled: Some(cancelled) };
     let result = call();
-    core::mem::forget(guard);
+    guard.cancelled = None;
     result
 }
 
-struct OutcomeCancelled(Op);
+struct Inside<F: FnOnce()> {
+    cancelled: Option<F>,
+}
 
-impl Drop for OutcomeCancelled {
+impl<F: FnOnce()> Drop for Inside<F> {
     fn drop(&mut self) {
-        record_cancelled(self.0);
+        count_inside(-1);
+        if let Some(cancelled) = self.cancelled.take() {
+            cancelled();
+        }
+    }
+}
+
+fn count_inside(change: i32) {
+    if let Some(thread) = thread::current() {
+        thread.inside = thread.inside.wrapping_add_signed(change);
     }
 }

@@ -83,6 +83,11 @@ impl Mutex {
         (kind & kind::ROBUST == 0).then(|| Slot { words: &self.words, shared: kind & kind::SHARED != 0 })
     }
 
+    /// Robust and shared between processes: no room for a version, and no table that all of them see.
+    pub fn is_out_of_reach(&self) -> bool {
+        self.kind.load(Relaxed) & (kind::ROBUST | kind::SHARED) == kind::ROBUST | kind::SHARED
+    }
+
     /// Whether the calling thread has it already and is allowed, or told, to lock it again.
     pub fn is_mine_again(&self, tid: u32) -> bool {
         let kind = self.kind.load(Relaxed) & kind::TYPE;

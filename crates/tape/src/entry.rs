@@ -27,6 +27,8 @@ mod kind {
     pub const CREATED: u8 = 5;
     pub const CLOCK: u8 = 6;
     pub const SIGNAL: u8 = 7;
+    pub const AFTER: u8 = 8;
+    pub const SLEPT: u8 = 9;
     pub const BYTES: u8 = 0x40;
     pub const NOTE: u8 = 0x41;
 }
@@ -47,9 +49,16 @@ pub mod note {
     pub const WORDS: u8 = 6;
 }
 
+/// The result of a call in which its thread was cancelled.
+pub const CANCELLED: i64 = -(1 << 60);
+
+/// Set in [`Signal::number`] if the handler ran inside a call that blocked, rather than between calls.
+pub const INSIDE: u8 = 0x80;
+
 /// An asynchronous signal as a handler saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
+    /// The signal's number, perhaps with [`INSIDE`].
     pub number: u8,
     pub code: i32,
     pub pid: u32,
@@ -75,6 +84,10 @@ pub enum Entry<'a> {
     Clock { id: u8, ns: i64 },
     /// A signal was handled (soft).
     Signal(Signal),
+    /// This thread's use of a stream, its `own`-th, came after so many uses by another thread (soft).
+    After { own: u64, thread: u32, uses: u64 },
+    /// So many sleeps had ended by themselves since the last event (soft).
+    Slept(u64),
     /// Bytes that the call returned.
     Bytes(&'a [u8]),
     /// Something worth knowing that replay does not need (soft).
@@ -86,7 +99,8 @@ pub enum Entry<'a> {
 impl Entry<'_> {
     /// Whether the entry stands between events rather than for one.
     pub fn is_soft(&self) -> bool {
-        matches!(self, Entry::Clock { .. } | Entry::Signal(_) | Entry::Note(..) | Entry::Unknown(_))
+        use Entry::{After, Clock, Note, Signal, Slept, Unknown};
+        matches!(self, Clock { .. } | Signal(_) | After { .. } | Slept(_) | Note(..) | Unknown(_))
     }
 }
 
@@ -199,6 +213,16 @@ pub mod write {
         }
     }
 
+    pub unsafe fn after(c: &mut Context, to: *mut u8, event: u64, own: u64, thread: u32, uses: u64) -> *mut u8 {
+        // SAFETY: the caller gives the room.
+        unsafe { put(put(put(head(c, to, event, kind::AFTER), own), u64::from(thread)), uses) }
+    }
+
+    pub unsafe fn slept(c: &mut Context, to: *mut u8, event: u64, many: u64) -> *mut u8 {
+        // SAFETY: the caller gives the room.
+        unsafe { put(head(c, to, event, kind::SLEPT), many) }
+    }
+
     unsafe fn string(to: *mut u8, bytes: &[u8]) -> *mut u8 {
         // SAFETY: the caller gives the room for the bytes, too.
         unsafe {
@@ -308,6 +332,12 @@ impl<'a> Cursor<'a> {
                 pid: u32::try_from(self.number()?).map_err(|_| Garbled)?,
                 value: self.number()?,
             }),
+            kind::AFTER => {
+                let own = self.number()?;
+                let thread = u32::try_from(self.number()?).map_err(|_| Garbled)?;
+                Entry::After { own, thread, uses: self.number()? }
+            }
+            kind::SLEPT => Entry::Slept(self.number()?),
             kind::BYTES => {
                 let length = self.number()?;
                 Entry::Bytes(self.take(length)?)
@@ -349,6 +379,8 @@ mod tests {
             to = write::clock(&mut c, to, 15, 1, -5);
             to = write::clock(&mut c, to, 15, 1, 1 << 62);
             to = write::signal(&mut c, to, 15, signal);
+            to = write::after(&mut c, to, 15, 9, 3, 700);
+            to = write::slept(&mut c, to, 15, 2);
             to = write::bytes(&mut c, to, 15, b"random");
             write::note(&mut c, to, 16, note::FILE, b"/etc/hosts")
         };
@@ -370,6 +402,8 @@ mod tests {
             (15, Entry::Clock { id: 1, ns: -5 }),
             (15, Entry::Clock { id: 1, ns: 1 << 62 }),
             (15, Entry::Signal(signal)),
+            (15, Entry::After { own: 9, thread: 3, uses: 700 }),
+            (15, Entry::Slept(2)),
             (15, Entry::Bytes(b"random")),
             (16, Entry::Note(note::FILE, b"/etc/hosts")),
         ];

@@ -11,10 +11,10 @@ use crate::table::cond::real;
 use crate::table::mutex::real as real_mutex;
 use libc::{EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, pthread_cond_t, timespec};
 use retake_engine::objects::{Meeting, Object};
+use retake_engine::park;
 use retake_engine::replay::Order;
 use retake_engine::thread::Thread;
 use retake_engine::turn::{self, CANCELLED};
-use retake_engine::park;
 use retake_tape::op::Op;
 
 pub unsafe fn wait(c: *mut pthread_cond_t, m: *mut Mutex) -> c_int {
@@ -42,9 +42,8 @@ pub unsafe fn wait_by(op: Op, c: *mut pthread_cond_t, m: *mut Mutex, call: impl 
     let Some(thread) = turn::enter() else { return call() };
     if turn::recording() {
         turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
-        let guard = IfCancelled { op, c, m };
-        let result = call();
-        core::mem::forget(guard);
+        // SAFETY: a cancelled waiter has its mutex again before its clean-up handlers run.
+        let result = turn::inside(call, || unsafe { record_cancelled(op, c, m) });
         // SAFETY: the waiter has its mutex again.
         unsafe { record(thread, op, c, m, i64::from(result)) };
         return result;
@@ -74,24 +73,15 @@ unsafe fn record(thread: &mut Thread, op: Op, c: *mut pthread_cond_t, m: *mut Mu
     if result != 0 {
         thread.result(op, result);
     }
-    thread.commit();
+    thread.happen();
     thread.finish();
     turn::tell(thread, op, thread.count(), c as usize, version, result);
 }
 
-/// A cancelled waiter has its mutex again before its clean-up handlers run.
-struct IfCancelled {
-    op: Op,
-    c: *mut pthread_cond_t,
-    m: *mut Mutex,
-}
-
-impl Drop for IfCancelled {
-    fn drop(&mut self) {
-        if let Some(thread) = turn::enter() {
-            // SAFETY: the waiter has its mutex.
-            unsafe { record(thread, self.op, self.c, self.m, CANCELLED) };
-        }
+unsafe fn record_cancelled(op: Op, c: *mut pthread_cond_t, m: *mut Mutex) {
+    if let Some(thread) = turn::enter() {
+        // SAFETY: the waiter has its mutex.
+        unsafe { record(thread, op, c, m, CANCELLED) };
     }
 }
 
@@ -102,12 +92,21 @@ unsafe fn replay(
     m: *mut Mutex,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
+    // A handler that ran inside the wait ran without the mutex.
+    let given = thread.is_signal_next();
+    if given {
+        turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
+        // SAFETY: the waiter has its mutex.
+        unsafe { mutex::give(m, || real_mutex::pthread_mutex_unlock(m)) };
+    }
     let Some(step) = thread.step(op) else { return call() };
     if has_mutex(step.result) {
-        turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
         // SAFETY: the waiter has its mutex, gives it up, and takes it again.
         unsafe {
-            mutex::give(m, || real_mutex::pthread_mutex_unlock(m));
+            if !given {
+                turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
+                mutex::give(m, || real_mutex::pthread_mutex_unlock(m));
+            }
             let slot = (*m).slot();
             match (&slot, step.order) {
                 (_, Order::Edge { thread: other, count }) => park::wait_for_thread(thread, other, count),
@@ -146,7 +145,7 @@ pub unsafe fn signal_by(op: Op, c: *mut pthread_cond_t, call: impl FnOnce() -> c
     if turn::recording() {
         thread.begin();
         Meeting(c as usize).leave_word(thread);
-        thread.commit();
+        thread.happen();
         thread.finish();
         turn::tell(thread, op, thread.count(), c as usize, 0, 0);
         return call();

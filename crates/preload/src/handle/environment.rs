@@ -83,7 +83,9 @@ pub unsafe fn take(envp: *mut *mut c_char) -> Option<Part> {
                 }
                 continue;
             }
-            for (index, name) in [variable::MODE, variable::TAKE, variable::SESSION, variable::PAD].into_iter().enumerate() {
+            for (index, name) in
+                [variable::MODE, variable::TAKE, variable::SESSION, variable::PAD].into_iter().enumerate()
+            {
                 if let Some(value) = value_of(text, name) {
                     kept.same[index] = copy.cast();
                     match name {
@@ -134,10 +136,13 @@ impl Environment {
     /// `envp` must be a vector of strings that ends in a null.
     pub unsafe fn new(envp: *const *const c_char) -> Environment {
         let same = Environment { strings: envp, memory: null_mut(), size: 0 };
+        // The kernel takes no vector for an empty one.
+        let nothing = [null::<c_char>()];
+        let envp = if envp.is_null() { nothing.as_ptr() } else { envp };
         // SAFETY: written once, at the start.
         let kept = unsafe { &*KEPT.0.get() };
         let Some(thread) = thread::current() else { return same };
-        if kept.shim.is_empty() || envp.is_null() {
+        if kept.shim.is_empty() {
             return same;
         }
         // SAFETY: the caller's vector; memory of ours, long enough for it, five texts more, and the three made here.

@@ -138,7 +138,8 @@ pub unsafe fn system(command: *const c_char) -> c_int {
     unsafe {
         let mut ignore: libc::sigaction = core::mem::zeroed();
         ignore.sa_sigaction = libc::SIG_IGN;
-        let (mut interrupt, mut quit) = (core::mem::zeroed::<libc::sigaction>(), core::mem::zeroed::<libc::sigaction>());
+        let (mut interrupt, mut quit) =
+            (core::mem::zeroed::<libc::sigaction>(), core::mem::zeroed::<libc::sigaction>());
         let (mut child, mut before) = (core::mem::zeroed::<libc::sigset_t>(), core::mem::zeroed::<libc::sigset_t>());
         SYSTEMS.with(|| {
             if RUNNING.fetch_add(1, core::sync::atomic::Ordering::Relaxed) == 0 {

@@ -18,7 +18,8 @@ fn note_once(what: u8, words: &[u8]) {
     if !turn::recording() || is_borrowed() || words.starts_with(b"/proc/") || words.starts_with(b"/sys/") {
         return;
     }
-    let hash = words.iter().fold(u64::from(what), |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash =
+        words.iter().fold(u64::from(what), |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     let (cell, bit) = (&SEEN[(hash >> 20) as usize % SEEN.len()], 1 << (hash >> 58));
     if cell.fetch_or(bit, Relaxed) & bit != 0 {
         return;
@@ -28,6 +29,13 @@ fn note_once(what: u8, words: &[u8]) {
         thread.note(what, &words[..words.len().min(LONGEST)]);
         thread.finish();
     }
+}
+
+/// Tells that the program uses something that is not replayed.
+pub fn note_unsupported(words: &[u8]) {
+    let before = errno::get();
+    note_once(note::UNSUPPORTED, words);
+    errno::set(before);
 }
 
 unsafe fn note_file(path: *const c_char) {

@@ -5,6 +5,7 @@
 //! have come in between.
 
 use crate::glibc::Mutex;
+use crate::handle::input::note_unsupported;
 use crate::table::mutex::real;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use libc::{EOWNERDEAD, c_int, clockid_t, timespec};
@@ -103,6 +104,10 @@ pub unsafe fn clocklock(m: *mut Mutex, id: clockid_t, until: *const timespec) ->
 unsafe fn acquire(op: Op, m: *mut Mutex, call: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program's mutex.
     unsafe {
+        if (*m).is_out_of_reach() {
+            note_unsupported(b"a robust mutex shared between processes: who takes it when is not replayed");
+            return call();
+        }
         if (*m).is_mine_again(sys_tid()) {
             return call();
         }
@@ -110,8 +115,11 @@ unsafe fn acquire(op: Op, m: *mut Mutex, call: impl FnOnce() -> c_int) -> c_int 
         let slot = (*m).slot();
         let meeting = Meeting(m as usize);
         match &slot {
-            Some(slot) => Turn { op, address: m as usize, object: slot, obtained, polls: op == Op::MutexTry }.acquire(call, again),
-            None => Turn { op, address: m as usize, object: &meeting, obtained, polls: op == Op::MutexTry }.acquire(call, again),
+            Some(slot) => {
+                Turn { op, address: m as usize, object: slot, obtained, polls: op == Op::MutexTry }.acquire(call, again)
+            }
+            None => Turn { op, address: m as usize, object: &meeting, obtained, polls: op == Op::MutexTry }
+                .acquire(call, again),
         }
     }
 }

@@ -32,6 +32,7 @@ pub extern "C" fn after_fork_in_parent() {
 /// After it, in the child.
 pub extern "C" fn after_fork_in_child() {
     process::forked();
+    crate::handle::stream::reset();
     crate::handle::modules::note_all();
 }
 
@@ -46,53 +47,117 @@ pub unsafe fn fork_alone() -> pid_t {
     forked(|| unsafe {
         before_fork();
         let pid = real::_Fork();
-        if pid == 0 { after_fork_in_child() } else { after_fork_in_parent() }
+        if pid == 0 {
+            after_fork_in_child()
+        } else {
+            after_fork_in_parent()
+        }
         pid
     })
 }
 
-/// Makes a child by `call` and notes its id; the child's own events go to a tape of its own.
+/// Makes a child by `call` and notes its id; the child's own events go to a tape of its own. Two events: what the child
+/// does may come between them, even the end of its parent.
 pub fn forked(call: impl FnOnce() -> pid_t) -> pid_t {
-    let Some(thread) = turn::enter() else { return call() };
+    if !begin_child() {
+        return call();
+    }
+    if !turn::recording()
+        && let Some(thread) = thread::current()
+        && thread.next_is(Op::Fork)
+    {
+        let failed = thread.step(Op::Fork).map_or(0, |step| step.result);
+        thread.happened();
+        crate::errno::set(-failed as c_int);
+        return -1;
+    }
+    match call() {
+        0 => 0,
+        pid => end_child(pid),
+    }
+}
+
+/// The first event of making a child. False if it does not count.
+fn begin_child() -> bool {
+    let Some(thread) = turn::enter() else { return false };
     if turn::recording() {
-        let pid = call();
-        if pid == 0 {
-            return 0;
-        }
-        note_child(Op::Fork, pid);
+        thread.begin();
+        thread.happen();
+        thread.finish();
+        return true;
+    }
+    let counts = thread.step(Op::Fork).is_some();
+    if counts {
+        thread.happened();
+    }
+    counts
+}
+
+/// The second event, in the parent: the child's id as the program shall see it.
+fn end_child(pid: pid_t) -> pid_t {
+    if turn::recording() {
+        note_child(pid);
         return pid;
     }
-    let Some(step) = thread.step(Op::Fork) else { return call() };
-    if step.result != 0 {
-        thread.happened();
-        return failed(step.result);
-    }
-    let pid = call();
-    if pid == 0 {
-        return 0;
-    }
-    if let Some(thread) = thread::current() {
-        process::pair_pids(step.created as u32, pid as u32);
-        thread.happened();
-        turn::tell(thread, Op::Fork, thread.count(), 0, 0, step.created as i64);
-    }
+    let Some(thread) = thread::current() else { return pid };
+    let Some(step) = thread.step(Op::Fork) else { return pid };
+    process::pair_pids(step.created as u32, pid as u32);
+    thread.happened();
+    turn::tell(thread, Op::Fork, thread.count(), 0, 0, step.created as i64);
     step.created as pid_t
 }
 
-fn failed(result: i64) -> pid_t {
-    crate::errno::set(-result as c_int);
-    -1
+/// The two halves of [`vfork`], called from its assembly.
+extern "C" fn before_vfork() {
+    begin_child();
+}
+
+extern "C" fn after_vfork(pid: pid_t) -> pid_t {
+    if pid < 0 {
+        crate::errno::set(-pid);
+    }
+    let pid = pid.max(-1);
+    if turn::enter().is_some() { end_child(pid) } else { pid }
+}
+
+/// The child borrows its parent's memory and stack until it executes a program, so the return address must not be left
+/// there: the kernel keeps it for the parent, in a register.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn vfork() -> pid_t {
+    core::arch::naked_asm!(
+        "sub rsp, 8",
+        "call {before}",
+        "add rsp, 8",
+        "pop rdi",
+        "mov eax, 58",
+        "syscall",
+        "push rdi",
+        "test eax, eax",
+        "jz 2f",
+        "sub rsp, 8",
+        "mov edi, eax",
+        "call {after}",
+        "add rsp, 8",
+        "2: ret",
+        before = sym before_vfork,
+        after = sym after_vfork,
+    );
 }
 
 /// Recording: notes the id of a new child, or why there is none.
-pub fn note_child(op: Op, pid: pid_t) {
+fn note_child(pid: pid_t) {
     let Some(thread) = thread::current() else { return };
     let before = crate::errno::get();
     thread.begin();
-    if pid > 0 { thread.created(pid as u64) } else { thread.result(op, -i64::from(before)) }
-    thread.commit();
+    if pid > 0 {
+        thread.created(pid as u64)
+    } else {
+        thread.result(Op::Fork, -i64::from(before))
+    }
+    thread.happen();
     thread.finish();
-    turn::tell(thread, op, thread.count(), 0, 0, i64::from(pid));
+    turn::tell(thread, Op::Fork, thread.count(), 0, 0, i64::from(pid));
     crate::errno::set(before);
 }
 
@@ -116,7 +181,11 @@ pub fn recorded(pid: pid_t) -> pid_t {
 pub unsafe fn getpid() -> pid_t {
     let pid = sys::getpid_now() as pid_t;
     let process = process::get();
-    if process::mode() == mode::REPLAY && pid as u32 == process.pid { process.shown_pid as pid_t } else { recorded(pid) }
+    if process::mode() == mode::REPLAY && pid as u32 == process.pid {
+        process.shown_pid as pid_t
+    } else {
+        recorded(pid)
+    }
 }
 
 pub unsafe fn getppid() -> pid_t {

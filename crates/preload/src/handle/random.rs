@@ -19,7 +19,7 @@ unsafe fn fill(to: *mut c_void, length: size_t, call: impl FnOnce() -> i64) -> i
         } else {
             thread.result(Op::Random, got);
         }
-        thread.commit();
+        thread.happen();
         thread.finish();
         turn::tell(thread, Op::Random, thread.count(), 0, 0, got);
         return got;

@@ -15,8 +15,9 @@ use libc::{
 };
 use retake_engine::process::{self, mode};
 use retake_engine::thread::{self, Thread};
-use retake_engine::{end, report, signals};
 use retake_engine::turn::{self, CANCELLED};
+use retake_engine::{end, report, signals};
+use retake_tape::entry::{INSIDE, Signal};
 use retake_tape::op::Op;
 
 const SIGNALS: usize = 65;
@@ -35,7 +36,10 @@ fn action(number: c_int) -> *mut Action {
 }
 
 fn is_caught(number: c_int) -> bool {
-    (1..SIGNALS as c_int).contains(&number) && !FAULTS.contains(&number) && number != libc::SIGKILL && number != libc::SIGSTOP
+    (1..SIGNALS as c_int).contains(&number)
+        && !FAULTS.contains(&number)
+        && number != libc::SIGKILL
+        && number != libc::SIGSTOP
 }
 
 pub unsafe fn sigaction(number: c_int, new: *const Action, old: *mut Action) -> c_int {
@@ -82,7 +86,8 @@ pub unsafe fn plain_sigaction(number: c_int, new: *const Action, old: *mut Actio
         {
             *old = core::mem::zeroed();
         }
-        if result == 0 && process::mode() == mode::REPLAY && new.as_ref().is_some_and(|new| new.sa_sigaction == SIG_DFL) {
+        if result == 0 && process::mode() == mode::REPLAY && new.as_ref().is_some_and(|new| new.sa_sigaction == SIG_DFL)
+        {
             wait_before_dying(number);
         }
         result
@@ -139,9 +144,7 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                     if thread.busy > 0 && signals::defer(thread, signal) {
                         return;
                     }
-                    thread.begin();
-                    thread.signal(signal.0);
-                    thread.finish();
+                    note(thread, signal.0);
                 }
                 mode::REPLAY if !signals::is_from_tape(info) && !thread.live => return,
                 _ => {}
@@ -155,7 +158,8 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
         match act.sa_sigaction {
             SIG_DFL | SIG_IGN => {}
             function if act.sa_flags & SA_SIGINFO != 0 => {
-                let function: unsafe extern "C-unwind" fn(c_int, *mut siginfo_t, *mut c_void) = core::mem::transmute(function);
+                let function: unsafe extern "C-unwind" fn(c_int, *mut siginfo_t, *mut c_void) =
+                    core::mem::transmute(function);
                 function(number, info, context);
             }
             function => {
@@ -164,6 +168,20 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
             }
         }
     }
+}
+
+/// Notes a signal, and whether it came inside a call. Sleeps are no events, so those before it are counted.
+fn note(thread: &mut Thread, signal: Signal) {
+    thread.begin();
+    if thread.inside == 0 {
+        thread.signal(signal);
+    } else {
+        if thread.sleeps > 0 {
+            thread.slept(u64::from(thread.sleeps));
+        }
+        thread.signal(Signal { number: signal.number | INSIDE, ..signal });
+    }
+    thread.finish();
 }
 
 unsafe fn by_flags(number: c_int, handler: sighandler_t, flags: c_int) -> sighandler_t {
@@ -205,13 +223,20 @@ fn send(call: impl FnOnce() -> c_int) -> c_int {
     // In a replay the call is made whatever it returned then; its signal is dropped where a handler waits for the tape's.
     let call = core::cell::Cell::new(Some(call));
     let make = || call.take().map_or(0, |call| call());
-    let result = turn::outcome(Op::Kill, false, || i64::from(make()), |_| { make(); });
+    let result = turn::outcome(
+        Op::Kill,
+        false,
+        || i64::from(make()),
+        |_| {
+            make();
+        },
+    );
     result as c_int
 }
 
 fn plain_event(thread: &mut Thread) {
     thread.begin();
-    thread.commit();
+    thread.happen();
     thread.finish();
 }
 
@@ -291,7 +316,7 @@ unsafe fn wait_for(to: *mut siginfo_t, call: impl FnOnce(*mut siginfo_t) -> c_in
             } else {
                 thread.result(Op::SigWait, -i64::from(why));
             }
-            thread.commit();
+            thread.happen();
             thread.finish();
             turn::tell(thread, Op::SigWait, thread.count(), 0, 0, i64::from(got));
             errno::set(why);
@@ -321,7 +346,8 @@ unsafe fn wait_for(to: *mut siginfo_t, call: impl FnOnce(*mut siginfo_t) -> c_in
 fn take_away(info: &siginfo_t) {
     // SAFETY: structures of ours; the field is there for these codes.
     unsafe {
-        let from_here = info.si_code <= 0 && info.si_code != libc::SI_TIMER && info.si_pid() as u32 == process::get().shown_pid;
+        let from_here =
+            info.si_code <= 0 && info.si_code != libc::SI_TIMER && info.si_pid() as u32 == process::get().shown_pid;
         let time = timespec { tv_sec: i64::from(from_here), tv_nsec: 0 };
         let mut set: sigset_t = core::mem::zeroed();
         libc::sigaddset(&raw mut set, info.si_signo);
@@ -345,10 +371,12 @@ pub unsafe fn sigwait(set: *const sigset_t, to: *mut c_int) -> c_int {
     let before = errno::get();
     // SAFETY: as above. Unlike the others, this one is not ended by a handler.
     unsafe {
-        let got = wait_for(null_mut(), |info| loop {
-            let got = real::sigwaitinfo(set, info);
-            if got >= 0 || errno::get() != EINTR {
-                return got;
+        let got = wait_for(null_mut(), |info| {
+            loop {
+                let got = real::sigwaitinfo(set, info);
+                if got >= 0 || errno::get() != EINTR {
+                    return got;
+                }
             }
         });
         if got < 0 {

@@ -1,10 +1,13 @@
 //! Streams: who wrote to one when. The stream's own lock is held from before the call until its place is noted.
 
+use crate::errno;
 use crate::table::stream::{Arguments, real};
-use libc::{FILE, c_char, c_int, c_void, size_t};
-use retake_engine::objects::{Meeting, Object};
-use retake_engine::process;
-use retake_engine::turn::{self, Turn};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use libc::{FILE, c_char, c_int, c_void, size_t, ssize_t};
+use retake_engine::objects::Meeting;
+use retake_engine::thread::Thread;
+use retake_engine::{park, process, sys, turn};
 use retake_tape::op::Op;
 
 unsafe extern "C" {
@@ -32,55 +35,109 @@ fn with<R>(f: *mut FILE, call: impl FnOnce() -> R) -> R {
         return call();
     }
     let Some(thread) = turn::enter() else { return call() };
-    let object = Meeting(f as usize);
-    if turn::recording() {
-        // SAFETY: the program's stream.
-        unsafe { real::flockfile(f) };
-        let _unlock = Unlock(f);
-        let result = call();
-        Turn::new(Op::Stream, f as usize, &object).record(thread, 0);
-        return result;
-    }
-    let Some(step) = thread.step(Op::Stream) else { return call() };
-    object.wait(thread, step.order);
-    let result = {
-        // SAFETY: the program's stream.
-        unsafe { real::flockfile(f) };
-        let _unlock = Unlock(f);
-        call()
-    };
-    thread.happened();
-    turn::tell(thread, Op::Stream, thread.count(), f as usize, 0, 0);
+    wait_for_turn(thread);
+    // SAFETY: the program's stream.
+    unsafe { real::flockfile(f) };
+    let _unlock = Unlock(f);
+    let result = call();
+    used(thread, f as usize);
     result
 }
 
-pub unsafe fn lock(f: *mut FILE) {
-    if !process::get().threaded {
-        // SAFETY: the program's stream; so for the others.
-        return unsafe { real::flockfile(f) };
+/// Replay: waits for the uses that came before. Using a stream is no event, so that a program to which a line of output
+/// was added still replays.
+fn wait_for_turn(thread: &mut Thread) {
+    if !turn::recording()
+        && let Some((other, uses)) = thread.recorded_after()
+    {
+        park::wait_for_uses(other, uses);
     }
-    let object = Meeting(f as usize);
-    let take = || {
-        // SAFETY: as above.
-        unsafe { real::flockfile(f) };
-        0
-    };
-    Turn::new(Op::Stream, f as usize, &object).acquire(take, take);
 }
 
+/// This thread has used the stream, or descriptor, at `address`, and still keeps others from it.
+fn used(thread: &mut Thread, address: usize) {
+    if turn::recording() {
+        thread.begin();
+        Meeting(address).used(thread);
+        thread.finish();
+    } else if let Some(seat) = process::get().seat(thread.number) {
+        seat.uses.store(thread.uses, Release);
+    }
+    turn::tell(thread, Op::Stream, 0, address, 0, 0);
+}
+
+pub unsafe fn lock(f: *mut FILE) {
+    // SAFETY: the program's stream; so for the others.
+    let take = || unsafe { real::flockfile(f) };
+    let (true, Some(thread)) = (process::get().threaded, turn::enter()) else { return take() };
+    wait_for_turn(thread);
+    take();
+    used(thread, f as usize);
+}
+
+/// Whether a stream is free decides what the program does next, so this is an event.
 pub unsafe fn trylock(f: *mut FILE) -> c_int {
     // SAFETY: as above.
-    let call = || unsafe { real::ftrylockfile(f) };
-    if !process::get().threaded {
+    let take = || unsafe { real::ftrylockfile(f) };
+    let (true, Some(thread)) = (process::get().threaded, turn::enter()) else { return take() };
+    let again = |busy| {
+        if busy == 0 {
+            wait_for_turn(thread);
+            // SAFETY: as above.
+            unsafe { real::flockfile(f) };
+        }
+    };
+    let busy = turn::outcome(Op::Stream, true, || i64::from(take() != 0), again);
+    if busy == 0
+        && let Some(thread) = turn::enter()
+    {
+        used(thread, f as usize);
+    }
+    -(busy as c_int)
+}
+
+/// One at a time for standard output and standard error; the thread that has its turn, if any.
+static WRITING: [AtomicU32; 3] = [const { AtomicU32::new(0) }; 3];
+
+pub unsafe fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
+    // SAFETY: as above.
+    let call = || unsafe { real::write(fd, from, length) };
+    if !(1..=2).contains(&fd) || !process::get().threaded {
         return call();
     }
-    let object = Meeting(f as usize);
-    let again = || {
-        // SAFETY: as above.
-        unsafe { real::flockfile(f) };
-        0
-    };
-    Turn::polling(Op::Stream, f as usize, &object).acquire(call, again)
+    let Some(thread) = turn::enter() else { return call() };
+    let writing = &WRITING[fd as usize];
+    // A handler may write while its own thread is writing.
+    if writing.load(Relaxed) == thread.tid {
+        return call();
+    }
+    wait_for_turn(thread);
+    let mut tries = 0;
+    while writing.compare_exchange_weak(0, thread.tid, Acquire, Relaxed).is_err() {
+        tries += 1;
+        if tries < 100 { core::hint::spin_loop() } else { sys::sleep_ns(20_000) }
+    }
+    let _free = Free(writing);
+    let result = call();
+    let before = errno::get();
+    used(thread, fd as usize);
+    errno::set(before);
+    result
+}
+
+struct Free(&'static AtomicU32);
+
+impl Drop for Free {
+    fn drop(&mut self) {
+        self.0.store(0, Release);
+    }
+}
+
+/// In a forked child nobody is writing.
+pub fn reset() {
+    for writing in &WRITING {
+        writing.store(0, Release);
+    }
 }
 
 pub unsafe fn puts(text: *const c_char) -> c_int {

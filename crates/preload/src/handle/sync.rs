@@ -5,9 +5,9 @@ use crate::handle::modules::is_unwinders;
 use crate::table::sync::{Routine, real};
 use libc::{c_int, pthread_barrier_t, pthread_spinlock_t};
 use retake_engine::objects::{Meeting, Nothing, Object};
+use retake_engine::sys;
 use retake_engine::thread::{self, waiting};
 use retake_engine::turn::{self, Turn};
-use retake_engine::sys;
 use retake_tape::op::Op;
 
 pub unsafe fn spin_lock(l: *mut pthread_spinlock_t) -> c_int {
@@ -114,7 +114,7 @@ unsafe extern "C-unwind" fn noted_routine() {
     if turn::recording() {
         thread.begin();
         thread.result(Op::Once, RAN);
-        thread.commit();
+        thread.happen();
         thread.finish();
         turn::tell(thread, Op::Once, thread.count(), 0, 0, RAN);
     }
@@ -122,4 +122,34 @@ unsafe extern "C-unwind" fn noted_routine() {
     let routine: unsafe extern "C-unwind" fn() = unsafe { core::mem::transmute(routine) };
     // SAFETY: the program's routine.
     unsafe { routine() }
+}
+
+/// C++'s function-local variables: who makes one is an event. To find it made is none, because the compiled code looks
+/// for itself before it calls.
+pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
+    // SAFETY: the program's guard.
+    let call = || unsafe { real::__cxa_guard_acquire(guard) };
+    let Some(thread) = turn::enter() else { return call() };
+    if turn::recording() {
+        let result = call();
+        if result != 0 {
+            thread.begin();
+            thread.result(Op::Once, guard as i64);
+            thread.happen();
+            thread.finish();
+            turn::tell(thread, Op::Once, thread.count(), guard as usize, 0, RAN);
+        }
+        return result;
+    }
+    if thread.next_result(Op::Once) == Some(guard as i64) {
+        thread.step(Op::Once);
+        thread.happened();
+        turn::tell(thread, Op::Once, thread.count(), guard as usize, 0, RAN);
+        return call();
+    }
+    // SAFETY: the guard's first byte says whether the variable is made.
+    while unsafe { core::ptr::read_volatile(guard) } == 0 {
+        sys::sleep_ns(20_000);
+    }
+    0
 }

@@ -3,7 +3,7 @@
 use crate::handle::callers;
 use crate::table::thread::{Start, real};
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use libc::{EAGAIN, c_int, c_void, clockid_t, pthread_attr_t, pthread_t, timespec};
+use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_t, timespec};
 use retake_engine::objects::Nothing;
 use retake_engine::process::{self, Creation};
 use retake_engine::thread::{self, Thread};
@@ -22,22 +22,32 @@ pub unsafe fn create(to: *mut pthread_t, attributes: *const pthread_attr_t, star
 }
 
 /// Creates a thread by `call`, which is given the thread to hand to [`run`], or nothing if its events do not count.
+/// The event comes before the call, because the new thread may end the process before its creator goes on; a failure is
+/// an event of its own.
 pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Thread>) -> c_int) -> c_int {
     let Some(thread) = turn::enter() else { return call(None) };
     process::get().threaded = true;
     thread.creations += 1;
     let number = if turn::recording() {
-        process::next_number()
+        let number = process::next_number();
+        thread.begin();
+        thread.created(u64::from(number));
+        thread.happen();
+        thread.finish();
+        number
     } else {
         let Some(step) = thread.step(Op::ThreadCreate) else { return call(None) };
-        if step.result != 0 {
+        thread.happened();
+        if thread.next_is(Op::ThreadCreate) {
+            let failed = thread.step(Op::ThreadCreate).map_or(0, |step| step.result);
             thread.happened();
-            return step.result as c_int;
+            return failed as c_int;
         }
         step.created as u32
     };
+    turn::tell(thread, Op::ThreadCreate, thread.count(), start, u64::from(number), 0);
     // SAFETY: a fresh thread is nobody else's.
-    let Some(child) = (unsafe { thread::fresh().as_mut() }) else { return EAGAIN };
+    let Some(child) = (unsafe { thread::fresh().as_mut() }) else { return call(None) };
     child.set_name(thread.name(), thread.creations);
     (child.number, child.parent, child.index) = (number, thread.number, thread.creations);
     (child.start, child.argument) = (start, argument);
@@ -45,20 +55,17 @@ pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Th
         child.pcs = callers();
     }
     let child_at = core::ptr::from_mut(child);
-    let result = if turn::recording() { call(Some(child)) } else { turn::undisturbed(|| call(Some(child))) };
+    let result = call(Some(child));
     if result != 0 {
         // SAFETY: the thread never came to be.
         unsafe { (*child_at).in_use.store(0, Release) };
+        if turn::recording() {
+            thread.begin();
+            thread.result(Op::ThreadCreate, i64::from(result));
+            thread.happen();
+            thread.finish();
+        }
     }
-    if turn::recording() {
-        thread.begin();
-        if result == 0 { thread.created(u64::from(number)) } else { thread.result(Op::ThreadCreate, i64::from(result)) }
-        thread.commit();
-        thread.finish();
-    } else {
-        thread.happened();
-    }
-    turn::tell(thread, Op::ThreadCreate, thread.count(), start, u64::from(number), i64::from(result));
     result
 }
 
@@ -94,7 +101,8 @@ pub unsafe fn run<R>(child: *mut Thread, body: impl FnOnce() -> R) -> R {
     if !turn::recording() {
         thread.look_ahead();
     }
-    turn::tell(thread, Op::ThreadStart, 0, thread.start, 0, 0);
+    // SAFETY: asks and does nothing.
+    turn::tell(thread, Op::ThreadStart, 0, thread.start, unsafe { libc::pthread_self() }, 0);
     let _ended = AtEnd;
     body()
 }

@@ -50,19 +50,21 @@ fn to_timespec(ns: i64) -> timespec {
 }
 
 pub unsafe fn clock_gettime(id: clockid_t, to: *mut timespec) -> c_int {
-    let mut result = 0;
-    let number = u8::try_from(id).ok().filter(|id| *id < OTHER || *id == 11).unwrap_or(OTHER);
-    // SAFETY: the program's variable.
-    let read = || unsafe {
-        result = real::clock_gettime(id, to);
-        if result == 0 { to_ns(&*to) } else { 0 }
-    };
-    let ns = value(number, 1000, read);
-    // SAFETY: the program's variable.
-    if result == 0 && !to.is_null() {
-        unsafe { *to = to_timespec(ns) };
+    let number = u8::try_from(id).ok().filter(|id| *id < OTHER || *id == 11);
+    // SAFETY: the program's variable. Whether there is such a clock is the same in a replay.
+    unsafe {
+        if turn::recording() || number.is_none() {
+            let result = real::clock_gettime(id, to);
+            if result != 0 {
+                return result;
+            }
+        }
+        let read = || {
+            if turn::recording() || number.is_none() || real::clock_gettime(id, to) == 0 { to_ns(&*to) } else { 0 }
+        };
+        *to = to_timespec(value(number.unwrap_or(OTHER), 1000, read));
     }
-    result
+    0
 }
 
 pub unsafe fn gettimeofday(to: *mut timeval, zone: *mut c_void) -> c_int {
@@ -132,12 +134,14 @@ pub unsafe fn sleep_by(length: *const timespec, left: *mut timespec, call: impl 
             let rest = unsafe { left.as_ref() }.map_or(0, to_ns);
             thread.begin();
             thread.result(Op::Sleep, rest + 1);
-            thread.commit();
+            thread.happen();
             thread.finish();
+        } else {
+            thread.sleeps = thread.sleeps.saturating_add(1);
         }
         return result;
     }
-    if thread.next_is(Op::Sleep)
+    if thread.is_woken()
         && let Some(step) = thread.step(Op::Sleep)
     {
         if step.result == CANCELLED {
@@ -191,7 +195,11 @@ pub unsafe fn nanosleep(length: *const timespec, left: *mut timespec) -> c_int {
 
 pub unsafe fn clock_nanosleep(id: clockid_t, flags: c_int, length: *const timespec, left: *mut timespec) -> c_int {
     // SAFETY: the program's variables.
-    unsafe { sleep_by(length, if flags == 0 { left } else { core::ptr::null_mut() }, || real::clock_nanosleep(id, flags, length, left)) }
+    unsafe {
+        sleep_by(length, if flags == 0 { left } else { core::ptr::null_mut() }, || {
+            real::clock_nanosleep(id, flags, length, left)
+        })
+    }
 }
 
 pub unsafe fn usleep(us: c_uint) -> c_int {

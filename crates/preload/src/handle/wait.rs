@@ -90,7 +90,7 @@ pub unsafe fn waitid(kind: idtype_t, id: id_t, info: *mut siginfo_t, how: c_int)
             } else {
                 thread.result(Op::Wait, -i64::from(reason));
             }
-            thread.commit();
+            thread.happen();
             thread.finish();
             errno::set(reason);
             return result;

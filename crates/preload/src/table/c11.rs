@@ -1,8 +1,8 @@
 //! C11's threads. glibc does not call the POSIX functions for them in a way that could be caught.
 
+use super::sync::Routine;
 use crate::glibc::Mutex;
 use crate::handle::c11;
-use super::sync::Routine;
 use libc::{c_int, c_void, pthread_cond_t, pthread_t, timespec};
 
 /// A C11 thread's function.

@@ -1,7 +1,10 @@
 //! Processes: their children, their ids, their end.
 
 use crate::handle::{exec, process, wait};
-use libc::{FILE, c_char, c_int, c_void, id_t, idtype_t, pid_t, posix_spawn_file_actions_t, posix_spawnattr_t, rusage, siginfo_t};
+use libc::{
+    FILE, c_char, c_int, c_void, id_t, idtype_t, pid_t, posix_spawn_file_actions_t, posix_spawnattr_t, rusage,
+    siginfo_t,
+};
 
 /// A vector of strings, as `execve` takes them.
 pub type Strings = *const *const c_char;

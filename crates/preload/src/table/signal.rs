@@ -1,7 +1,7 @@
 //! Signals.
 
 use crate::handle::signal;
-use libc::{c_int, pid_t, pthread_t, sigaction as Action, siginfo_t, sighandler_t, sigset_t, sigval, timespec};
+use libc::{c_int, pid_t, pthread_t, sigaction as Action, sighandler_t, siginfo_t, sigset_t, sigval, timespec};
 
 interpose! {
     Signal  fn sigaction        (number: c_int, new: *const Action, old: *mut Action) -> c_int                    => signal::sigaction;

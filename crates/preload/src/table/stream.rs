@@ -3,7 +3,7 @@
 //! Only once a program has more than one thread. Reading from streams is not ordered.
 
 use crate::handle::stream;
-use libc::{FILE, c_char, c_int, c_void, size_t};
+use libc::{FILE, c_char, c_int, c_void, size_t, ssize_t};
 
 /// A `va_list`, handed on unopened.
 pub type Arguments = *mut c_void;
@@ -21,6 +21,7 @@ interpose! {
     Acquire fn vfprintf        (f: *mut FILE, format: *const c_char, a: Arguments) -> c_int                              => stream::vfprintf;
     Acquire fn __vfprintf_chk  (f: *mut FILE, flag: c_int, format: *const c_char, a: Arguments) -> c_int                 => stream::vfprintf_chk;
     Acquire fn __vprintf_chk   (flag: c_int, format: *const c_char, a: Arguments) -> c_int                               => stream::vprintf_chk;
+    Acquire fn write           (fd: c_int, from: *const c_void, length: size_t) -> ssize_t                               => stream::write;
     Acquire fn flockfile       (f: *mut FILE)                                                                            => stream::lock;
     Acquire fn ftrylockfile    (f: *mut FILE) -> c_int                                                                   => stream::trylock;
 }

@@ -14,4 +14,5 @@ interpose! {
     Outcome fn pthread_barrier_wait (b: *mut pthread_barrier_t) -> c_int               => sync::barrier_wait;
     Outcome fn pthread_once         (control: *mut c_int, routine: Routine) -> c_int   => sync::once;
     Outcome fn __pthread_once       (control: *mut c_int, routine: Routine) -> c_int   => sync::once;
+    Outcome fn __cxa_guard_acquire  (guard: *mut u8) -> c_int                          => sync::guard_acquire;
 }

@@ -1,0 +1,214 @@
+//! Real programs from Debian: the same bytes bare, recorded, and in each of five replays; the same exit status.
+//!
+//! Nothing is installed here (`./check` does that): a test whose program is missing fails and names the package. The
+//! programs are Debian's own, never rebuilt. Each reads a text of four megabytes from a file in a folder of its own.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+const REPLAYS: usize = 5;
+
+/// A folder of one test, with its input; it goes away with the test if that passes.
+struct Place {
+    dir: PathBuf,
+}
+
+struct Run {
+    status: ExitStatus,
+    output: Vec<u8>,
+    stderr: String,
+}
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("real-{name}-{}", std::process::id()));
+        fs::create_dir_all(&dir).expect("a folder for the test");
+        fs::write(dir.join("input"), text(4 << 20)).expect("the input");
+        Place { dir }
+    }
+
+    fn run(&self, command: &mut Command) -> Run {
+        let out = self.dir.join("output");
+        command.current_dir(&self.dir).stdin(Stdio::null()).stdout(File::create(&out).expect("the output file"));
+        command.env("XDG_STATE_HOME", self.dir.join("state")).env("LC_ALL", "C");
+        let done = command.stderr(Stdio::piped()).output().expect("the program starts");
+        Run {
+            status: done.status,
+            output: fs::read(&out).expect("the output"),
+            stderr: String::from_utf8_lossy(&done.stderr).into_owned(),
+        }
+    }
+
+    fn record(&self, command: &[&str]) -> Run {
+        self.run(Command::new(env!("CARGO_BIN_EXE_retake")).args(["record", "-o", "take", "--"]).args(command))
+    }
+
+    fn replay(&self) -> Run {
+        self.run(Command::new(env!("CARGO_BIN_EXE_retake")).args(["replay", "take"]))
+    }
+
+    fn end(self) {
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn need(program: &str, package: &str) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = program.contains('/') && Path::new(program).exists()
+        || std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
+    assert!(found, "this test needs {program}: apt-get install {package} (./check does it)");
+}
+
+/// Bare, recorded and replayed five times: every time the same bytes and the same status.
+fn same_everywhere(name: &str, package: &str, command: &[&str]) {
+    need(command[0], package);
+    let place = Place::new(name);
+    let bare = place.run(Command::new(command[0]).args(&command[1..]));
+    assert!(!bare.output.is_empty(), "{name} alone printed nothing: {}", bare.stderr);
+    let recorded = place.record(command);
+    assert_eq!(recorded.status, bare.status, "{name}: status under record\n{}", recorded.stderr);
+    assert!(recorded.output == bare.output, "{name}: output under record differs\n{}", recorded.stderr);
+    assert!(recorded.stderr.contains("retake:"), "{name}: record said nothing: {}", recorded.stderr);
+    for time in 1..=REPLAYS {
+        let replayed = place.replay();
+        assert_eq!(replayed.status, bare.status, "{name}: status of replay {time}\n{}", replayed.stderr);
+        assert!(replayed.output == bare.output, "{name}: output of replay {time} differs\n{}", replayed.stderr);
+    }
+    place.end();
+}
+
+/// Recorded once and replayed five times: what was recorded comes back, though alone it differs from run to run.
+fn same_as_recorded(name: &str, package: &str, command: &[&str]) {
+    need(command[0], package);
+    let place = Place::new(name);
+    let recorded = place.record(command);
+    assert!(recorded.status.success(), "{name}: status under record\n{}", recorded.stderr);
+    assert!(!recorded.output.is_empty(), "{name} printed nothing under record: {}", recorded.stderr);
+    for time in 1..=REPLAYS {
+        let replayed = place.replay();
+        assert_eq!(replayed.status, recorded.status, "{name}: status of replay {time}\n{}", replayed.stderr);
+        assert_eq!(
+            String::from_utf8_lossy(&replayed.output),
+            String::from_utf8_lossy(&recorded.output),
+            "{name}: output of replay {time}\n{}",
+            replayed.stderr
+        );
+    }
+    place.end();
+}
+
+/// Lines of made-up words, always the same; more than 131,072 of them, since `sort` takes a second thread only then.
+fn text(length: usize) -> Vec<u8> {
+    let mut random = 88172645463325252_u64;
+    let mut all = Vec::with_capacity(length + 16);
+    while all.len() < length {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let word = random % 5000;
+        all.extend_from_slice(format!("{:x}", word * word * 7919 % 1_000_003).as_bytes());
+        all.push(if random >> 62 == 0 { b'\n' } else { b' ' });
+    }
+    all
+}
+
+#[test]
+fn pigz() {
+    same_everywhere("pigz", "pigz", &["pigz", "-n", "-p2", "-b128", "-c", "input"]);
+}
+
+#[test]
+fn pbzip2() {
+    same_everywhere("pbzip2", "pbzip2", &["pbzip2", "-p2", "-b1", "-k", "-c", "input"]);
+}
+
+#[test]
+fn lbzip2() {
+    same_everywhere("lbzip2", "lbzip2", &["lbzip2", "-n2", "-k", "-c", "input"]);
+}
+
+#[test]
+fn xz() {
+    same_everywhere("xz", "xz-utils", &["xz", "-T2", "-0", "--block-size=262144", "-k", "-c", "input"]);
+}
+
+#[test]
+fn zstd() {
+    same_everywhere("zstd", "zstd", &["zstd", "-T2", "-3", "-B524288", "-q", "-c", "input"]);
+}
+
+#[test]
+fn sort() {
+    same_everywhere("sort", "coreutils", &["sort", "--parallel=2", "-S", "16M", "input"]);
+}
+
+/// A status that is not 0 comes back too.
+#[test]
+fn a_program_that_fails() {
+    let script = "sort --parallel=2 input | head -3; exit 42";
+    same_everywhere("fails", "dash", &["/bin/sh", "-c", script]);
+}
+
+const PYTHON: &str = "/usr/bin/python3";
+
+/// Work is handed to four threads through a queue; the result does not depend on who did what.
+const PYTHON_POOL: &str = r#"
+import hashlib, queue, threading
+work, done, lock = queue.Queue(), {}, threading.Lock()
+data = open("input", "rb").read()
+def worker():
+    while True:
+        block = work.get()
+        if block is None:
+            return
+        digest = hashlib.sha256(data[block * 65536:(block + 1) * 65536]).hexdigest()
+        with lock:
+            done[block] = digest
+threads = [threading.Thread(target=worker) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for block in range(len(data) // 65536):
+    work.put(block)
+for _ in threads:
+    work.put(None)
+for thread in threads:
+    thread.join()
+for block in sorted(done):
+    print(block, done[block])
+"#;
+
+/// The same, printing who did what, in the order in which it was done.
+const PYTHON_ORDER: &str = r#"
+import hashlib, queue, threading
+work, done, lock = queue.Queue(), [], threading.Lock()
+data = open("input", "rb").read()
+def worker(me):
+    while True:
+        block = work.get()
+        if block is None:
+            return
+        hashlib.sha256(data[block * 65536:(block + 1) * 65536]).hexdigest()
+        with lock:
+            done.append((me, block))
+threads = [threading.Thread(target=worker, args=(i,)) for i in range(4)]
+for thread in threads:
+    thread.start()
+for block in range(len(data) // 65536):
+    work.put(block)
+for _ in threads:
+    work.put(None)
+for thread in threads:
+    thread.join()
+print(done)
+"#;
+
+#[test]
+fn python_threads() {
+    same_everywhere("python", "python3", &[PYTHON, "-c", PYTHON_POOL]);
+}
+
+#[test]
+fn python_threads_in_their_order() {
+    same_as_recorded("python-order", "python3", &[PYTHON, "-c", PYTHON_ORDER]);
+}
