@@ -10,7 +10,7 @@ use crate::watch;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use retake_tape::layout::state;
 use retake_tape::op::Op;
-use retake_tape::session::at_end;
+use retake_tape::session::{at_end, fate};
 
 const STEP_NS: u64 = 5_000_000;
 /// Nothing has moved for so long: whoever is not here computes no more.
@@ -31,6 +31,9 @@ pub fn reached(thread: &mut Thread, _op: Op) {
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
     loop {
         sys::sleep_ns(STEP_NS);
+        if all_played(process) {
+            process::tell_fate(fate::PLAYED);
+        }
         if policy == at_end::STOP && process.recorded_state != state::EXITED && process.recorded_state != state::EXECED
         {
             if all_played(process) && watch::still_ns() > QUIET_NS && !watch::is_debugged() {
@@ -96,5 +99,19 @@ pub fn wait_for_others() {
             return;
         }
         sys::sleep_ns(100_000);
+    }
+}
+
+/// Replay: this process is about to send a signal to the one that is `present` now. If that was killed then, it first
+/// does what it did before.
+pub fn wait_for_victim(present: u32) {
+    let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
+    // SAFETY: signal 0 asks and does nothing.
+    let lives = || sys::error(unsafe { sys::kill(present as usize, 0) }).is_none();
+    while process::is_killed_later(present) && lives() {
+        if sys::clock_ns(libc::CLOCK_MONOTONIC) - started > GRACE_NS && !watch::is_debugged() {
+            return;
+        }
+        sys::sleep_ns(500_000);
     }
 }

@@ -337,6 +337,8 @@ struct Row {
     address: AtomicUsize,
     owner: AtomicU32,
     count: AtomicU64,
+    /// Other processes use the object, too, and they do not see this table.
+    shared: AtomicU32,
     next: AtomicPtr<Row>,
 }
 
@@ -379,11 +381,22 @@ impl Meeting {
         })
     }
 
-    /// Forgets who was there: the object is new.
-    pub fn forget(&self) {
+    /// The object is new.
+    pub fn begin(&self, shared: bool) {
         if let Some(row) = self.row() {
             row.owner.store(0, Relaxed);
+            row.shared.store(shared.into(), Relaxed);
         }
+    }
+
+    /// Whether the object was made to be shared between processes.
+    pub fn is_out_of_reach(&self) -> bool {
+        self.row().is_some_and(|row| row.shared.load(Relaxed) != 0)
+    }
+
+    /// Forgets who was there: the object is new.
+    pub fn forget(&self) {
+        self.begin(false);
     }
 
     /// Recording: this thread was here, at its next event (to be committed by the caller).

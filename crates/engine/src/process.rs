@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 use libc::c_int;
 use retake_tape::layout::{ThreadHeader, born, kind, state};
-use retake_tape::session::{self, Session, flag};
+use retake_tape::session::{self, Session, fate, flag};
 use retake_tape::walk;
 
 /// What this process does with its events.
@@ -56,6 +56,8 @@ pub struct Process {
     /// How the recorded process ended: see [`state`].
     pub recorded_state: u32,
     pub recorded_by: u32,
+    /// Where this process's fate is told in the session.
+    fate: usize,
     bytes: &'static [u8],
     seats: *mut Seat,
     seats_len: usize,
@@ -86,6 +88,7 @@ static PROCESS: Global = Global(core::cell::UnsafeCell::new(Process {
     shown_parent: 0,
     recorded_state: 0,
     recorded_by: 0,
+    fate: usize::MAX,
     bytes: &[],
     seats: null_mut(),
     seats_len: 0,
@@ -322,17 +325,39 @@ fn begin_replay() -> bool {
     let seats = unsafe { core::slice::from_raw_parts_mut(process.seats, process.seats_len) };
     seats.reverse();
     seats.sort_unstable_by_key(|seat| seat.number);
-    pair_pids(process.shown_pid, process.pid);
+    process.fate = pair_pids(process.shown_pid, process.pid);
+    if process.recorded_state == state::OPEN {
+        tell_fate(fate::KILLED);
+    }
     process.seats_len > 0
 }
 
-/// Replay: the process that was recorded as `shown` is `present` now.
-pub fn pair_pids(shown: u32, present: u32) {
-    let Some(session) = get().session() else { return };
+/// Replay: the process that was recorded as `shown` is `present` now. Where that is noted.
+pub fn pair_pids(shown: u32, present: u32) -> usize {
+    let Some(session) = get().session() else { return usize::MAX };
     let index = session.pids_len.fetch_add(1, AcqRel) as usize;
     if let Some(cell) = session.pids.get(index) {
         cell.store(u64::from(shown) << 32 | u64::from(present), Release);
     }
+    index
+}
+
+/// Replay: tells the others something of this process: see [`fate`].
+pub fn tell_fate(bits: u32) {
+    let process = get();
+    if let Some(cell) = process.session().and_then(|session| session.fates.get(process.fate)) {
+        cell.fetch_or(bits, AcqRel);
+    }
+}
+
+/// Replay: whether the process that is `present` now was killed then, but has not come so far yet.
+pub fn is_killed_later(present: u32) -> bool {
+    let Some(session) = get().session() else { return false };
+    let length = (session.pids_len.load(Acquire) as usize).min(session::PIDS);
+    (0..length).any(|index| {
+        let fate = session.fates[index].load(Acquire);
+        session.pids[index].load(Acquire) as u32 == present && fate & (fate::KILLED | fate::PLAYED) == fate::KILLED
+    })
 }
 
 /// The present id of the process that had the id `shown` when it was recorded.

@@ -49,21 +49,28 @@ impl Reader {
         Ok(())
     }
 
-    /// Goes on to the next entry. The file was checked before the replay began; what does not decode ends the tape.
+    /// Goes on to the next entry that a replay needs. The file was checked before the replay began; what does not decode
+    /// ends the tape.
     pub fn advance(&mut self) {
-        while self.rest.is_empty() {
-            let next = self.chunk.as_ref().and_then(|chunk| walk::next(self.bytes, chunk).ok().flatten());
-            let Some(next) = next else {
-                self.next = None;
-                return;
+        loop {
+            while self.rest.is_empty() {
+                let next = self.chunk.as_ref().and_then(|chunk| walk::next(self.bytes, chunk).ok().flatten());
+                let Some(next) = next else {
+                    self.next = None;
+                    return;
+                };
+                self.rest = next.payload;
+                self.chunk = Some(next);
+            }
+            self.next = match entry::read(&mut self.context, &mut self.rest) {
+                Ok(Some(Entry::Note(..) | Entry::Unknown(_))) => continue,
+                Ok(Some(entry)) if self.context.event <= self.total || entry.is_soft() => {
+                    Some((self.context.event, entry))
+                }
+                _ => None,
             };
-            self.rest = next.payload;
-            self.chunk = Some(next);
+            return;
         }
-        self.next = match entry::read(&mut self.context, &mut self.rest) {
-            Ok(Some(entry)) if self.context.event <= self.total || entry.is_soft() => Some((self.context.event, entry)),
-            _ => None,
-        };
     }
 
     /// The first event that needs more than a glance.

@@ -112,7 +112,9 @@ impl Thread {
     /// The result of `op` that the next event has on the tape.
     pub fn next_result(&self, op: Op) -> Option<i64> {
         match self.reader.next {
-            Some((at, Entry::Result(recorded, code))) if at == self.count() + 1 && recorded == op && !self.live => Some(code),
+            Some((at, Entry::Result(recorded, code))) if at == self.count() + 1 && recorded == op && !self.live => {
+                Some(code)
+            }
             _ => None,
         }
     }
@@ -202,7 +204,7 @@ impl Thread {
                     self.reader.advance();
                     signals::deliver(self, signal);
                 }
-                Entry::Note(..) | Entry::Unknown(_) | Entry::After { .. } | Entry::Slept(_) => self.reader.advance(),
+                Entry::After { .. } | Entry::Slept(_) => self.reader.advance(),
                 _ => return None,
             }
         }

@@ -80,12 +80,12 @@ impl Mutex {
     /// Version and owner, if it has room for them.
     pub fn slot(&self) -> Option<Slot> {
         let kind = self.kind.load(Relaxed);
-        (kind & kind::ROBUST == 0).then(|| Slot { words: &self.words, shared: kind & kind::SHARED != 0 })
+        (!self.is_robust()).then(|| Slot { words: &self.words, shared: kind & kind::SHARED != 0 })
     }
 
-    /// Robust and shared between processes: no room for a version, and no table that all of them see.
-    pub fn is_out_of_reach(&self) -> bool {
-        self.kind.load(Relaxed) & (kind::ROBUST | kind::SHARED) == kind::ROBUST | kind::SHARED
+    /// Whether it has no room for a version. glibc marks every robust mutex as shared.
+    pub fn is_robust(&self) -> bool {
+        self.kind.load(Relaxed) & kind::ROBUST != 0
     }
 
     /// Whether the calling thread has it already and is allowed, or told, to lock it again.

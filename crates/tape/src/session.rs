@@ -87,4 +87,14 @@ pub struct Session {
     pub report: [u8; REPORT_MAX],
     /// Recorded id in the upper half, present id in the lower.
     pub pids: [AtomicU64; PIDS],
+    /// What is known of each of them: see [`fate`].
+    pub fates: [AtomicU32; PIDS],
+}
+
+/// Bits of [`Session::fates`].
+pub mod fate {
+    /// It was killed when it was recorded.
+    pub const KILLED: u32 = 1;
+    /// It has played all its tapes.
+    pub const PLAYED: u32 = 2;
 }

@@ -66,6 +66,11 @@ pub unsafe fn fexecve(fd: c_int, argv: Strings, envp: Strings) -> c_int {
     unsafe { replace(envp, |envp| real::fexecve(fd, argv, envp)) }
 }
 
+pub unsafe fn execveat(dir: c_int, path: *const c_char, argv: Strings, envp: Strings, flags: c_int) -> c_int {
+    // SAFETY: as above.
+    unsafe { replace(envp, |envp| real::execveat(dir, path, argv, envp, flags)) }
+}
+
 /// Starts a program by `call`, which is given where the id goes and the environment, and returns 0 or a reason.
 unsafe fn spawn(to: *mut pid_t, envp: Strings, call: impl FnOnce(*mut pid_t, Strings) -> c_int) -> c_int {
     if let Some(thread) = thread::current() {

@@ -104,7 +104,7 @@ pub unsafe fn clocklock(m: *mut Mutex, id: clockid_t, until: *const timespec) ->
 unsafe fn acquire(op: Op, m: *mut Mutex, call: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program's mutex.
     unsafe {
-        if (*m).is_out_of_reach() {
+        if (*m).is_robust() && Meeting(m as usize).is_out_of_reach() {
             note_unsupported(b"a robust mutex shared between processes: who takes it when is not replayed");
             return call();
         }
@@ -204,8 +204,10 @@ pub unsafe fn init(m: *mut Mutex, attributes: *const libc::pthread_mutexattr_t) 
     // SAFETY: the program's mutex.
     unsafe {
         let result = real::pthread_mutex_init(m, attributes);
-        if result == 0 && (*m).slot().is_none() && turn::recording() {
-            Meeting(m as usize).forget();
+        if result == 0 && (*m).is_robust() && turn::enter().is_some() {
+            let mut shared = 0;
+            libc::pthread_mutexattr_getpshared(attributes, &raw mut shared);
+            Meeting(m as usize).begin(shared == libc::PTHREAD_PROCESS_SHARED);
         }
         if let (Some(thread), true) = (turn::enter(), process::get().is_rich()) {
             turn::tell(thread, Op::MutexInit, 0, m as usize, 0, i64::from(result));

@@ -146,7 +146,7 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                     }
                     note(thread, signal.0);
                 }
-                mode::REPLAY if !signals::is_from_tape(info) && !thread.live => return,
+                mode::REPLAY if !signals::is_from_tape(info) && !thread.live => return stay(number),
                 _ => {}
             }
         }
@@ -166,6 +166,19 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                 let function: unsafe extern "C-unwind" fn(c_int) = core::mem::transmute(function);
                 function(number);
             }
+        }
+    }
+}
+
+/// A signal was dropped; its handler is still to come, even if it is to come only once.
+unsafe fn stay(number: c_int) {
+    // SAFETY: structures of ours.
+    unsafe {
+        let mut ours = *action(number);
+        if ours.sa_flags & SA_RESETHAND != 0 && ours.sa_sigaction != SIG_DFL {
+            ours.sa_sigaction = handler as *const () as usize;
+            ours.sa_flags |= SA_SIGINFO;
+            real::sigaction(number, &raw const ours, null_mut());
         }
     }
 }
@@ -258,8 +271,13 @@ pub unsafe fn raise(number: c_int) -> c_int {
 }
 
 pub unsafe fn kill(pid: pid_t, number: c_int) -> c_int {
-    if process::mode() == mode::REPLAY && number == libc::SIGKILL && present(pid) as u32 == process::get().pid {
-        end::wait_for_others();
+    if process::mode() == mode::REPLAY && pid > 0 {
+        let victim = present(pid) as u32;
+        if victim != process::get().pid {
+            end::wait_for_victim(victim);
+        } else if number == libc::SIGKILL {
+            end::wait_for_others();
+        }
     }
     // SAFETY: as above.
     or_errno(send(|| reason(unsafe { real::kill(present(pid), number) })))
@@ -402,18 +420,21 @@ unsafe fn suspend(set: *const sigset_t, call: impl FnOnce() -> c_int) -> c_int {
     if thread.step(Op::SigWait).is_none() {
         return call();
     }
+    thread.happened();
+    // The handler runs in the second step, with the signals let in that it was waiting for.
     // SAFETY: the program's set, and one of ours to put back.
-    unsafe {
+    let step = unsafe {
         let mut before: sigset_t = core::mem::zeroed();
         if !set.is_null() {
             libc::pthread_sigmask(libc::SIG_SETMASK, set, &raw mut before);
         }
-        thread.happened();
+        let step = thread.step(Op::SigWait);
         if !set.is_null() {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, null_mut());
         }
-    }
-    let Some(step) = thread.step(Op::SigWait) else { return call() };
+        step
+    };
+    let Some(step) = step else { return call() };
     if step.result == CANCELLED {
         turn::cancelled_here(thread, Op::SigWait, 0);
     }

@@ -21,6 +21,7 @@ interpose! {
     Create  fn execvp       (file: *const c_char, argv: Strings) -> c_int                                                    => exec::execvp;
     Create  fn execvpe      (file: *const c_char, argv: Strings, envp: Strings) -> c_int                                     => exec::execvpe;
     Create  fn fexecve      (fd: c_int, argv: Strings, envp: Strings) -> c_int                                               => exec::fexecve;
+    Create  fn execveat     (dir: c_int, path: *const c_char, argv: Strings, envp: Strings, flags: c_int) -> c_int            => exec::execveat;
     Create  fn posix_spawn  (pid: *mut pid_t, path: *const c_char, f: Actions, a: Attributes, argv: Strings, envp: Strings) -> c_int => exec::posix_spawn;
     Create  fn posix_spawnp (pid: *mut pid_t, file: *const c_char, f: Actions, a: Attributes, argv: Strings, envp: Strings) -> c_int => exec::posix_spawnp;
     Create  fn system       (command: *const c_char) -> c_int                                                                => exec::system;
