@@ -1,7 +1,7 @@
 // A program with threads that becomes itself again by every kind of exec; each image's order must come back.
 //@ flags: -pthread
 //@ replay: 20 times, same stdout
-//@ covers: execl execle execlp execv execve execvp execvpe fexecve pthread_create
+//@ covers: execl execle execlp execv execve execvp execvpe fexecve execveat pthread_create
 //@ ends: 7
 #include "order.h"
 #include <fcntl.h>
@@ -41,6 +41,7 @@ int main(int argc, char **argv) {
     case 5: execvp(name, args); break;
     case 6: execvpe(name, args, environ); break;
     case 7: fexecve(open(path, O_RDONLY), args, env); break;
+    case 8: execveat(AT_FDCWD, path, args, env, 0); break;
     default: execl("/nonexistent", "x", (char *)NULL); return 7; // fails, and the program goes on
     }
     return 1;

@@ -74,7 +74,7 @@ impl Slot {
     }
 
     fn place(&self) -> Place {
-        Place { key: self.words as usize, wanted: &self.words().wanted, poll: self.shared }
+        Place { key: self.words as usize, wanted: &self.words().wanted, poll: self.shared, near: true }
     }
 
     /// Replay: gives the turn on; to be called just before the real release. Returns what `gave` needs.
@@ -113,7 +113,9 @@ impl Object for Slot {
         match order {
             Order::Version(version) => {
                 let ready = || words.version.load(Acquire) >= version;
-                park::wait(thread, waiting::VERSION, &self.place(), version, ready);
+                let ahead = version.saturating_sub(words.version.load(Relaxed));
+                let place = Place { near: ahead <= park::NEAR, ..self.place() };
+                park::wait(thread, waiting::VERSION, &place, version, ready);
                 let now = words.version.load(Acquire);
                 if now > version {
                     report::passed(thread, self.words as usize, version, now);
@@ -178,7 +180,7 @@ impl Object for Touch {
 
     fn wait(&self, thread: &mut Thread, order: Order) {
         let Order::Version(version) = order else { return wait_edge(thread, order) };
-        let place = Place { key: self.word as usize, wanted: self.wanted, poll: self.shared };
+        let place = Place { key: self.word as usize, wanted: self.wanted, poll: self.shared, near: true };
         let now = || self.word().load(Acquire) & VERSION_MASK;
         park::wait(thread, waiting::VERSION, &place, version, || now() >= version);
         if now() > version {
@@ -236,7 +238,7 @@ impl Crew {
             let ahead = now().wrapping_sub(version) as i32;
             ahead > 0 || ahead == 0 && self.readers().load(Acquire) >= readers
         };
-        let place = Place { key: self.version as usize, wanted: self.noted.cast(), poll: self.shared };
+        let place = Place { key: self.version as usize, wanted: self.noted.cast(), poll: self.shared, near: true };
         park::wait(thread, waiting::VERSION, &place, 1, ready);
         if now() != version {
             report::passed(thread, self.version as usize, u64::from(version), u64::from(now()));

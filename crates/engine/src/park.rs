@@ -19,6 +19,9 @@ use core::sync::atomic::{AtomicU32, fence};
 
 /// Spins before sleeping. Fewer cost a sleep for nothing, more keep a processor from the thread that is waited for.
 const SPINS: u32 = 1000;
+/// A turn so many acquires away is worth spinning for; one that is farther is better slept for, since the threads before
+/// it need the processor.
+pub const NEAR: u64 = 8;
 const BUCKETS: usize = 256;
 /// How long a sleeper sleeps before it looks again whether anything moves at all.
 const LOOK_NS: u64 = 20_000_000;
@@ -31,7 +34,27 @@ struct Bucket {
 unsafe impl Sync for Bucket {}
 
 static TABLE: [Bucket; BUCKETS] = [const { Bucket { lock: Lock::new(), first: UnsafeCell::new(null_mut()) } }; BUCKETS];
-static SPINNING: AtomicU32 = AtomicU32::new(0);
+/// The threads that run or spin: those that neither sleep here nor wait for another thread's end. When they are more than
+/// the processors, a spinning thread keeps the one that it waits for from running.
+static RUNNING: AtomicU32 = AtomicU32::new(1);
+
+/// A thread has begun.
+pub fn begun() {
+    RUNNING.fetch_add(1, Relaxed);
+}
+
+/// A thread has ended.
+pub fn ended() {
+    RUNNING.fetch_sub(1, Relaxed);
+}
+
+/// Runs a call that waits for another thread's end.
+pub fn aside<R>(call: impl FnOnce() -> R) -> R {
+    ended();
+    let result = call();
+    begun();
+    result
+}
 
 /// In a forked child nobody waits.
 pub fn reset() {
@@ -40,7 +63,7 @@ pub fn reset() {
         // SAFETY: one thread runs.
         unsafe { *bucket.first.get() = null_mut() };
     }
-    SPINNING.store(0, Relaxed);
+    RUNNING.store(1, Relaxed);
 }
 
 fn bucket(key: usize) -> &'static Bucket {
@@ -55,11 +78,13 @@ pub struct Place {
     pub wanted: *const AtomicU32,
     /// The waker is in another process, or does not look: sleep in short steps.
     pub poll: bool,
+    /// The turn is a few acquires away: worth spinning for.
+    pub near: bool,
 }
 
 /// Waits until `ready`. `value` is the version wanted at `place`.
 pub fn wait(thread: &mut Thread, why: u32, place: &Place, value: u64, ready: impl Fn() -> bool) {
-    if spin(&ready) {
+    if ready() || place.near && spin(&ready) {
         return;
     }
     thread.waits_for.store(value, Relaxed);
@@ -97,20 +122,17 @@ fn spin(ready: &impl Fn() -> bool) -> bool {
     if ready() {
         return true;
     }
-    let mut spins = SPINS;
-    if SPINNING.fetch_add(1, Relaxed) >= process::get().processors {
-        spins = 0;
-    }
-    let mut done = false;
-    for _ in 0..spins {
+    let processors = process::get().processors;
+    for _ in 0..SPINS {
+        if RUNNING.load(Relaxed) > processors {
+            return false;
+        }
         if ready() {
-            done = true;
-            break;
+            return true;
         }
         core::hint::spin_loop();
     }
-    SPINNING.fetch_sub(1, Relaxed);
-    done
+    false
 }
 
 fn enter(thread: &mut Thread, place: &Place, value: u64) {
@@ -122,21 +144,31 @@ fn enter(thread: &mut Thread, place: &Place, value: u64) {
         unsafe {
             thread.park_next = *bucket.first.get();
             *bucket.first.get() = thread;
+            ended();
             announce(bucket, place);
         }
     });
 }
 
+/// Ends a wait. If another thread has taken this one from the list, it says so, and is then done with it.
 fn leave(thread: &mut Thread, place: &Place) {
+    if thread.parked.load(Acquire) != 0 {
+        return;
+    }
     let bucket = bucket(place.key);
-    bucket.lock.with(|| {
+    let left = bucket.lock.with(|| {
         // SAFETY: under the lock; this thread waits at the place, so the place is there.
         unsafe {
-            if remove(bucket, |other| core::ptr::eq(other, thread)).is_some() {
+            let left = remove(bucket, |other| core::ptr::eq(other, thread)).is_some();
+            if left {
                 announce(bucket, place);
             }
+            left
         }
     });
+    while !left && thread.parked.load(Acquire) == 0 {
+        core::hint::spin_loop();
+    }
 }
 
 /// Tells the place the least value that is wanted there.
@@ -166,6 +198,7 @@ unsafe fn remove(bucket: &Bucket, fits: impl Fn(&Thread) -> bool) -> Option<*mut
             let at = *link;
             if fits(&*at) {
                 *link = (*at).park_next;
+                begun();
                 return Some(at);
             }
             link = &raw mut (*at).park_next;
@@ -179,27 +212,30 @@ unsafe fn remove(bucket: &Bucket, fits: impl Fn(&Thread) -> bool) -> Option<*mut
 #[inline(never)]
 pub fn wake(key: usize, wanted: *const AtomicU32, value: u64) {
     let bucket = bucket(key);
+    let mut woken: *mut Thread = null_mut();
     bucket.lock.with(|| {
-        let mut any = false;
         // SAFETY: under the lock; a thread that was found waits at the place, so the place is there until it is woken.
         unsafe {
-            let mut woken: *mut Thread = null_mut();
             while let Some(thread) = remove(bucket, |other| other.park_key == key && other.park_value <= value) {
-                any = true;
                 (*thread).park_next = woken;
                 woken = thread;
             }
-            if any {
-                announce(bucket, &Place { key, wanted, poll: false });
-            }
-            while !woken.is_null() {
-                let next = (*woken).park_next;
-                (*woken).parked.store(1, Release);
-                sys::futex_wake((*woken).parked.as_ptr(), 1, false);
-                woken = next;
+            if !woken.is_null() {
+                announce(bucket, &Place { key, wanted, poll: false, near: true });
             }
         }
     });
+    // Outside of the lock: whoever wakes up would find it taken, and sleep again.
+    while !woken.is_null() {
+        // SAFETY: a thread that has not been told yet is still in its wait; the memory of threads is never given back.
+        unsafe {
+            let next = (*woken).park_next;
+            let word = (*woken).parked.as_ptr();
+            (*woken).parked.store(1, Release);
+            sys::futex_wake(word, 1, false);
+            woken = next;
+        }
+    }
 }
 
 /// Waits until the thread of number `thread_number` has committed `count` events.
@@ -213,7 +249,7 @@ pub fn wait_for_thread(thread: &mut Thread, thread_number: u32, count: u64) {
     thread.waits_at.store(u64::from(thread_number), Relaxed);
     thread.waits.store(waiting::EDGE, Release);
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
-    let place = Place { key: core::ptr::from_ref(seat) as usize, wanted: core::ptr::null(), poll: false };
+    let place = Place { key: core::ptr::from_ref(seat) as usize, wanted: core::ptr::null(), poll: false, near: true };
     while !ready() {
         thread.parked.store(0, Relaxed);
         enter(thread, &place, count);

@@ -6,23 +6,34 @@
 use crate::process;
 use crate::signals;
 use crate::thread::Thread;
+use core::sync::atomic::Ordering::SeqCst;
+use core::sync::atomic::compiler_fence;
 use retake_tape::entry::{Context, ROOM, Signal, write};
 use retake_tape::op::Op;
 
 impl Thread {
-    /// Enters the engine: signals wait.
+    /// Enters the engine: signals wait. A handler reads `busy` behind the compiler's back, hence the fences.
     #[inline(always)]
     pub fn begin(&mut self) {
-        self.busy += 1;
+        self.set_busy(self.busy + 1);
     }
 
     /// Leaves the engine: signals that waited are sent again.
     #[inline(always)]
     pub fn finish(&mut self) {
-        self.busy -= 1;
+        self.set_busy(self.busy - 1);
         if self.deferred_len > 0 && self.busy == 0 {
             signals::flush(self);
         }
+    }
+
+    /// Says whether a handler that runs from now on may enter the engine.
+    #[inline(always)]
+    pub fn set_busy(&mut self, busy: u32) {
+        compiler_fence(SeqCst);
+        // SAFETY: this thread's own field; volatile, so that the store is made here and now.
+        unsafe { core::ptr::write_volatile(&raw mut self.busy, busy) };
+        compiler_fence(SeqCst);
     }
 
     /// Commits the event whose entries are written, unless the recording ended with them.

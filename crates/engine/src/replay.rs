@@ -38,6 +38,13 @@ impl Thread {
         if self.live {
             return None;
         }
+        self.begin();
+        let step = self.next_step(op);
+        self.finish();
+        step
+    }
+
+    fn next_step(&mut self, op: Op) -> Option<Step> {
         self.pass_soft();
         let event = self.count() + 1;
         if event > self.reader.total {
@@ -89,6 +96,17 @@ impl Thread {
         Some(step)
     }
 
+    /// Whether the handler of signal `number` is to run now; then it is taken off the tape.
+    pub fn is_due(&mut self, number: u8) -> bool {
+        let due = matches!(self.reader.next, Some((at, Entry::Signal(signal)))
+            if at <= self.count() + 1 && signal.number == number && !self.live);
+        if due {
+            self.reader.advance();
+            self.stop = self.reader.stop();
+        }
+        due
+    }
+
     /// Passes over soft entries that stand before the next event; signals among them are delivered.
     fn pass_soft(&mut self) {
         while let Some((at, entry)) = self.reader.next {
@@ -96,6 +114,7 @@ impl Thread {
                 return;
             }
             if let Entry::Signal(signal) = entry {
+                signals::wait_for(&signal);
                 self.reader.advance();
                 signals::deliver(self, signal);
             } else {
@@ -121,6 +140,13 @@ impl Thread {
 
     /// Whether a sleep that comes now was ended by a signal or a cancellation; handlers run then.
     pub fn is_woken(&mut self) -> bool {
+        self.begin();
+        let woken = self.wake_up();
+        self.finish();
+        woken
+    }
+
+    fn wake_up(&mut self) -> bool {
         while let Some((at, entry)) = self.reader.next {
             if at > self.count() + 1 || self.live {
                 return false;
@@ -129,6 +155,7 @@ impl Thread {
                 Entry::Slept(many) if u64::from(self.sleeps) < many => return false,
                 Entry::Slept(_) => self.reader.advance(),
                 Entry::Signal(signal) if signal.number & INSIDE != 0 => {
+                    signals::wait_for(&signal);
                     self.reader.advance();
                     signals::deliver(self, signal);
                 }
@@ -152,14 +179,19 @@ impl Thread {
 
     /// Sets the next stop and delivers signals that are due now.
     pub fn look_ahead(&mut self) {
+        self.begin();
         while let Some((at, Entry::Signal(signal))) = self.reader.next {
             if at > self.count() + 1 || self.live || signal.number & INSIDE != 0 {
+                break;
+            }
+            if signals::is_sent_again(&signal) && !signals::take_arrived(&signal) {
                 break;
             }
             self.reader.advance();
             signals::deliver(self, signal);
         }
         self.stop = self.reader.stop();
+        self.finish();
     }
 
     /// Whether a handler ran inside the call that comes now.
@@ -170,6 +202,7 @@ impl Thread {
     /// After how many uses of a stream by which other thread this one's next use came, if the tape says so.
     pub fn recorded_after(&mut self) -> Option<(u32, u64)> {
         let mut found = None;
+        self.begin();
         while let Some((at, Entry::After { own, thread, uses })) = self.reader.next {
             if at > self.count() + 1 || own > self.uses + 1 || self.live {
                 break;
@@ -178,6 +211,7 @@ impl Thread {
             self.reader.advance();
         }
         self.uses += 1;
+        self.finish();
         self.look_ahead();
         found
     }
@@ -188,6 +222,14 @@ impl Thread {
         if self.live {
             return None;
         }
+        self.begin();
+        let ns = self.next_clock(wanted);
+        self.finish();
+        self.look_ahead();
+        ns
+    }
+
+    fn next_clock(&mut self, wanted: u8) -> Option<i64> {
         while let Some((at, entry)) = self.reader.next {
             if at > self.count() + 1 {
                 return None;
@@ -196,10 +238,10 @@ impl Thread {
                 Entry::Clock { id, ns } => {
                     self.reader.advance();
                     if id == wanted {
-                        self.look_ahead();
                         return Some(ns);
                     }
                 }
+                Entry::Signal(signal) if signals::is_sent_again(&signal) => return None,
                 Entry::Signal(signal) => {
                     self.reader.advance();
                     signals::deliver(self, signal);

@@ -2,11 +2,15 @@
 //!
 //! A handler may lock, post and wait like any other code. While recording, a signal that arrives in the middle of the
 //! engine's own work is kept and sent again when that work is done; its place in the order is where its handler runs.
-//! In a replay the handler runs at that place, and signals that arrive by themselves are dropped.
+//! In a replay the handler runs at that place, and signals that arrive by themselves are dropped. A signal that a
+//! recorded process sent is sent again by the replay: its handler does not run before that.
 
 use crate::process;
 use crate::sys;
 use crate::thread::{DEFERRED, Thread};
+use crate::watch;
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{AcqRel, Acquire};
 use retake_tape::entry::{INSIDE, Signal};
 
 /// The kernel's `siginfo_t` as far as it is needed.
@@ -51,25 +55,7 @@ pub fn flush(thread: &mut Thread) {
         let (signal, uid) = thread.deferred[0];
         thread.deferred.copy_within(1.., 0);
         thread.deferred_len -= 1;
-        send(thread, signal, uid, 0);
-    }
-}
-
-/// Stands in `si_errno` of a signal that comes from the tape.
-const FROM_TAPE: i32 = 0x0052_544B;
-
-/// Whether the handler was given a signal from the tape; wipes the mark.
-///
-/// # Safety
-/// `info` must be what the kernel gave the handler.
-pub unsafe fn is_from_tape(info: *mut libc::siginfo_t) -> bool {
-    // SAFETY: the kernel's structure.
-    unsafe {
-        let marked = (*info).si_errno == FROM_TAPE;
-        if marked {
-            (*info).si_errno = 0;
-        }
-        marked
+        send(thread, signal, uid);
     }
 }
 
@@ -77,15 +63,17 @@ pub unsafe fn is_from_tape(info: *mut libc::siginfo_t) -> bool {
 #[inline(never)]
 pub fn deliver(thread: &mut Thread, signal: Signal) {
     let signal = Signal { number: signal.number & !INSIDE, ..signal };
-    let busy = core::mem::take(&mut thread.busy);
-    send(thread, signal, 0, FROM_TAPE);
-    thread.busy = busy;
+    let busy = thread.busy;
+    thread.delivering |= 1 << (signal.number % 64);
+    thread.set_busy(0);
+    send(thread, signal, 0);
+    thread.set_busy(busy);
 }
 
-fn send(thread: &Thread, signal: Signal, uid: u32, error: i32) {
+fn send(thread: &Thread, signal: Signal, uid: u32) {
     let info = Info {
         number: i32::from(signal.number),
-        error,
+        error: 0,
         code: signal.code,
         pad: 0,
         pid: signal.pid,
@@ -101,4 +89,44 @@ fn send(thread: &Thread, signal: Signal, uid: u32, error: i32) {
             sys::tgkill(pid, thread.tid as usize, signal.number as usize);
         }
     }
+}
+
+const SIGNALS: usize = 65;
+/// Signals that have arrived by themselves and whose place has not come (replay).
+static ARRIVED: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
+/// Nothing has moved for so long: the signal does not come.
+const PATIENCE_NS: i64 = 2_000_000_000;
+
+/// Whether the signal will be sent again, because a recorded process sent it.
+pub fn is_sent_again(signal: &Signal) -> bool {
+    let sent = matches!(signal.code, libc::SI_USER | libc::SI_TKILL | libc::SI_QUEUE) && signal.pid != 0;
+    sent && (signal.pid == process::get().shown_pid || process::present_pid(signal.pid).is_some())
+}
+
+/// Takes one that has arrived.
+pub fn take_arrived(signal: &Signal) -> bool {
+    let arrived = &ARRIVED[(signal.number & !INSIDE) as usize % SIGNALS];
+    arrived.fetch_update(AcqRel, Acquire, |many| many.checked_sub(1)).is_ok()
+}
+
+/// Waits until the signal has arrived, if it will be sent again.
+pub fn wait_for(signal: &Signal) {
+    while is_sent_again(signal) && !take_arrived(signal) && watch::still_ns() < PATIENCE_NS {
+        sys::sleep_ns(100_000);
+    }
+}
+
+/// Replay: a handler was called for signal `number`. True if it is to run: the signal comes from the tape, or it is this
+/// thread's and this is its place. A signal that is pending already swallows the tape's; then it stands for it.
+pub fn is_to_run(thread: &mut Thread, number: u8) -> bool {
+    let bit = 1 << (number % 64);
+    if thread.delivering & bit != 0 {
+        thread.delivering &= !bit;
+        return true;
+    }
+    if thread.busy == 0 && thread.is_due(number) {
+        return true;
+    }
+    ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
+    false
 }

@@ -58,6 +58,8 @@ pub struct Thread {
     pub waits: AtomicU32,
     pub waits_for: AtomicU64,
     pub waits_at: AtomicU64,
+    /// Signals from the tape whose handlers have not run yet, a bit each (replay).
+    pub delivering: u64,
     pub deferred_len: u32,
     pub deferred: [(Signal, u32); DEFERRED],
     /// What the thread was created for.

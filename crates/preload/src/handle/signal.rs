@@ -146,7 +146,7 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                     }
                     note(thread, signal.0);
                 }
-                mode::REPLAY if !signals::is_from_tape(info) && !thread.live => return stay(number),
+                mode::REPLAY if !thread.live && !signals::is_to_run(thread, number as u8) => return stay(number),
                 _ => {}
             }
         }
@@ -233,18 +233,12 @@ fn send(call: impl FnOnce() -> c_int) -> c_int {
     } else if thread.step(Op::Kill).is_some() {
         thread.happened();
     }
-    // In a replay the call is made whatever it returned then; its signal is dropped where a handler waits for the tape's.
-    let call = core::cell::Cell::new(Some(call));
-    let make = || call.take().map_or(0, |call| call());
-    let result = turn::outcome(
-        Op::Kill,
-        false,
-        || i64::from(make()),
-        |_| {
-            make();
-        },
-    );
-    result as c_int
+    let result = call();
+    // Its result is an event of its own; in a replay the call was made again, whatever it returned then.
+    let before = errno::get();
+    let recorded = turn::outcome(Op::Kill, false, || i64::from(result), |_| {});
+    errno::set(before);
+    recorded as c_int
 }
 
 fn plain_event(thread: &mut Thread) {

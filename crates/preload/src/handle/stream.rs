@@ -80,17 +80,13 @@ pub unsafe fn trylock(f: *mut FILE) -> c_int {
     // SAFETY: as above.
     let take = || unsafe { real::ftrylockfile(f) };
     let (true, Some(thread)) = (process::get().threaded, turn::enter()) else { return take() };
-    let again = |busy| {
-        if busy == 0 {
+    let busy = turn::outcome(Op::Stream, true, || i64::from(take() != 0), |_| {});
+    if busy == 0 {
+        if !turn::recording() {
             wait_for_turn(thread);
             // SAFETY: as above.
             unsafe { real::flockfile(f) };
         }
-    };
-    let busy = turn::outcome(Op::Stream, true, || i64::from(take() != 0), again);
-    if busy == 0
-        && let Some(thread) = turn::enter()
-    {
         used(thread, f as usize);
     }
     -(busy as c_int)

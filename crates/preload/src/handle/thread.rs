@@ -5,6 +5,7 @@ use crate::table::thread::{Start, real};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_t, timespec};
 use retake_engine::objects::Nothing;
+use retake_engine::park;
 use retake_engine::process::{self, Creation};
 use retake_engine::thread::{self, Thread};
 use retake_engine::tls;
@@ -103,6 +104,7 @@ pub unsafe fn run<R>(child: *mut Thread, body: impl FnOnce() -> R) -> R {
     }
     // SAFETY: asks and does nothing.
     turn::tell(thread, Op::ThreadStart, 0, thread.start, unsafe { libc::pthread_self() }, 0);
+    park::begun();
     let _ended = AtEnd;
     body()
 }
@@ -112,6 +114,7 @@ struct AtEnd;
 
 impl Drop for AtEnd {
     fn drop(&mut self) {
+        park::ended();
         if let Some(thread) = thread::current() {
             turn::tell(thread, Op::ThreadEnd, 0, 0, 0, 0);
             // SAFETY: the header lives as long as the process.
@@ -125,7 +128,7 @@ unsafe fn join_by(op: Op, t: pthread_t, to: *mut *mut c_void, call: impl FnOnce(
     let mut turn = Turn::new(op, t as usize, &Nothing);
     turn.polls = op == Op::ThreadTryJoin;
     // SAFETY: the program's thread.
-    turn.acquire(call, || unsafe { real::pthread_join(t, to) })
+    turn.acquire(call, || park::aside(|| unsafe { real::pthread_join(t, to) }))
 }
 
 pub unsafe fn join(t: pthread_t, to: *mut *mut c_void) -> c_int {
