@@ -116,7 +116,7 @@ pub fn entry(entry: &Entry<'_>) -> String {
         ),
         Entry::After { own, thread, uses } => {
             format!("use {own} of streams after use {uses} by thread number {thread}")
-        },
+        }
         Entry::Slept(many) => format!("slept {many} times"),
         Entry::Bytes(bytes) => format!("{}: {}", count(bytes.len() as u64, "byte"), hex(&bytes[..bytes.len().min(16)])),
         Entry::Note(kind, text) => {

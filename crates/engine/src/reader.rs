@@ -73,13 +73,24 @@ impl Reader {
         }
     }
 
-    /// The first event that needs more than a glance.
+    /// The result that stands right behind the next entry, if it belongs to the same event and the same chunk.
+    pub fn peek_result(&self) -> Option<(u8, i64)> {
+        let (mut context, mut rest) = (self.context, self.rest);
+        match entry::read(&mut context, &mut rest) {
+            Ok(Some(Entry::Result(op, code))) if context.event == self.context.event => Some((op as u8, code)),
+            _ => None,
+        }
+    }
+
+    /// The first event that needs more than a glance. The event before a signal does: its handler comes right after it.
     pub fn stop(&self) -> u64 {
         let behind = self.total + 1;
-        if self.polls_left > 0 {
-            return 0;
+        match self.next {
+            _ if self.polls_left > 0 => 0,
+            Some((event, Entry::Signal(_))) => behind.min(event.saturating_sub(1)),
+            Some((event, _)) => behind.min(event),
+            None => behind,
         }
-        self.next.map_or(behind, |(event, _)| event.min(behind))
     }
 }
 

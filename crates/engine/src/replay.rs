@@ -138,6 +138,18 @@ impl Thread {
         }
     }
 
+    /// Whether it is this thread that makes the variable of `guard` next. The order in which it came to be its turn may
+    /// stand before the result on the tape.
+    pub fn makes(&mut self, guard: i64) -> bool {
+        let due = |at: u64, count: u64| at == count + 1;
+        if let Some((at, Entry::Edge { .. })) = self.reader.next
+            && due(at, self.count())
+        {
+            return self.reader.peek_result() == Some((Op::Once as u8, guard));
+        }
+        self.next_result(Op::Once) == Some(guard)
+    }
+
     /// Whether a sleep that comes now was ended by a signal or a cancellation; handlers run then.
     pub fn is_woken(&mut self) -> bool {
         self.begin();

@@ -76,7 +76,9 @@ pub struct Thread {
     pub uses: u64,
     /// Not 0 while a call that may block is under way (recording).
     pub inside: u32,
+    /// The routine that is to run once, its control word, and whether it ran in this thread.
     pub once: usize,
+    pub once_control: usize,
     pub once_ran: bool,
     /// Stands in for the tape's header where there is none.
     pub spare_header: [u64; 13],

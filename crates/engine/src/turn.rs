@@ -191,7 +191,7 @@ impl<'a, O: Object> Turn<'a, O> {
 pub fn record_cancelled(op: Op) {
     if let Some(thread) = enter() {
         thread.begin();
-        if thread.sleeps > 0 {
+        if thread.sleeps > 0 && op == Op::Sleep {
             thread.slept(u64::from(thread.sleeps));
         }
         thread.result(op, CANCELLED);
@@ -208,14 +208,20 @@ pub fn cancelled_here(thread: &mut Thread, op: Op, address: usize) -> ! {
 }
 
 unsafe extern "C-unwind" {
-    fn pthread_testcancel();
+    #[link_name = "pthread_setcanceltype"]
+    fn libc_cancel_type(kind: c_int, old: *mut c_int) -> c_int;
 }
 
 /// Waits until this thread is cancelled; it then unwinds from here.
 pub fn wait_for_cancel() -> ! {
     loop {
-        // SAFETY: callers hold nothing that unwinding would lose.
-        unsafe { pthread_testcancel() };
+        // SAFETY: callers hold nothing that unwinding would lose. A cancellation that has come acts when the type is made
+        // asynchronous; `pthread_testcancel` itself is caught.
+        unsafe {
+            let mut before = 0;
+            libc_cancel_type(1, &mut before);
+            libc_cancel_type(before, core::ptr::null_mut());
+        }
         crate::sys::sleep_ns(200_000);
     }
 }

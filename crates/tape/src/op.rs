@@ -54,6 +54,7 @@ ops! {
     ThreadTryJoin = 52 "try to join thread",
     ThreadStart = 53 "thread starts",
     ThreadEnd = 54 "thread ends",
+    ThreadCancel = 55 "look for cancellation",
     OmpCritical = 60 "enter critical section",
     OmpCriticalEnd = 61 "leave critical section",
     OmpLock = 62 "lock OpenMP lock",

@@ -3,10 +3,11 @@
 use crate::glibc::once_is_done;
 use crate::handle::modules::is_unwinders;
 use crate::table::sync::{Routine, real};
+use core::sync::atomic::Ordering::Relaxed;
 use libc::{c_int, pthread_barrier_t, pthread_spinlock_t};
 use retake_engine::objects::{Meeting, Nothing, Object};
 use retake_engine::sys;
-use retake_engine::thread::{self, waiting};
+use retake_engine::thread::{self, Thread, waiting};
 use retake_engine::turn::{self, Turn};
 use retake_tape::op::Op;
 
@@ -58,8 +59,8 @@ pub unsafe fn barrier_wait(b: *mut pthread_barrier_t) -> c_int {
 /// The routine ran in this call.
 const RAN: i64 = 1;
 
-/// Who runs the routine is noted before it runs, because it may have events of its own. All others find it done, or
-/// wait until it is.
+/// Who runs the routine is an event, put in order when the routine starts: it may have events of its own, and if it is
+/// cancelled or throws, another thread runs it again. All others find it done, or wait until it is.
 pub unsafe fn once(control: *mut c_int, routine: Routine) -> c_int {
     // SAFETY: the program's control word.
     let call = |routine| unsafe { real::pthread_once(control, routine) };
@@ -67,42 +68,45 @@ pub unsafe fn once(control: *mut c_int, routine: Routine) -> c_int {
         return call(routine);
     }
     let (Some(thread), Some(wanted)) = (turn::enter(), routine) else { return call(routine) };
-    let outer = (thread.once, thread.once_ran);
-    if turn::recording() {
-        (thread.once, thread.once_ran) = (wanted as usize, false);
-        let guard = PutBack(outer);
-        let result = call(Some(noted_routine));
-        let ran = thread.once_ran;
-        drop(guard);
-        if !ran {
-            let turn = Turn::new(Op::Once, control as usize, &Nothing);
-            turn.record(thread, 0);
+    if !turn::recording() {
+        let Some(step) = thread.step(Op::Once) else { return call(routine) };
+        Nothing.wait(thread, step.order);
+        if step.result != RAN {
+            // SAFETY: the program's control word.
+            wait_outside(thread, || unsafe { once_is_done(control) });
+            thread.happened();
+            turn::tell(thread, Op::Once, thread.count(), control as usize, 0, 0);
+            return 0;
         }
-        return result;
     }
-    let Some(step) = thread.step(Op::Once) else { return call(routine) };
-    Nothing.wait(thread, step.order);
-    thread.happened();
-    turn::tell(thread, Op::Once, thread.count(), control as usize, 0, step.result);
-    if step.result == RAN {
-        return call(routine);
+    let outer = (thread.once, thread.once_control, thread.once_ran);
+    (thread.once, thread.once_control, thread.once_ran) = (wanted as usize, control as usize, false);
+    let guard = PutBack(outer);
+    let result = call(Some(noted_routine));
+    let ran = thread.once_ran;
+    drop(guard);
+    if !ran && turn::recording() {
+        Turn::new(Op::Once, control as usize, &Nothing).record(thread, 0);
     }
-    thread.waits.store(waiting::OUTSIDE, core::sync::atomic::Ordering::Relaxed);
-    // SAFETY: the program's control word.
-    while unsafe { !once_is_done(control) } {
+    result
+}
+
+/// Waits for something that another thread does in libc.
+fn wait_outside(thread: &mut Thread, done: impl Fn() -> bool) {
+    thread.waits.store(waiting::OUTSIDE, Relaxed);
+    while !done() {
         sys::sleep_ns(20_000);
     }
-    thread.waits.store(waiting::NOT, core::sync::atomic::Ordering::Relaxed);
-    0
+    thread.waits.store(waiting::NOT, Relaxed);
 }
 
 /// Puts back what an outer `pthread_once` of this thread needs, even when the routine unwinds.
-struct PutBack((usize, bool));
+struct PutBack((usize, usize, bool));
 
 impl Drop for PutBack {
     fn drop(&mut self) {
         if let Some(thread) = thread::current() {
-            (thread.once, thread.once_ran) = self.0;
+            (thread.once, thread.once_control, thread.once_ran) = self.0;
         }
     }
 }
@@ -111,17 +115,25 @@ unsafe extern "C-unwind" fn noted_routine() {
     let Some(thread) = thread::current() else { return };
     thread.once_ran = true;
     let routine = thread.once;
-    if turn::recording() {
-        thread.begin();
-        thread.result(Op::Once, RAN);
-        thread.happen();
-        thread.finish();
-        turn::tell(thread, Op::Once, thread.count(), 0, 0, RAN);
-    }
+    note_run(thread, thread.once_control, RAN);
     // SAFETY: `once` put the program's routine there.
     let routine: unsafe extern "C-unwind" fn() = unsafe { core::mem::transmute(routine) };
     // SAFETY: the program's routine.
     unsafe { routine() }
+}
+
+/// This thread runs what is to be run once: after whoever tried before it.
+fn note_run(thread: &mut Thread, object: usize, result: i64) {
+    if turn::recording() {
+        thread.begin();
+        Meeting(object).took(thread);
+        thread.result(Op::Once, result);
+        thread.happen();
+        thread.finish();
+    } else {
+        thread.happened();
+    }
+    turn::tell(thread, Op::Once, thread.count(), object, 0, RAN);
 }
 
 /// C++'s function-local variables: who makes one is an event. To find it made is none, because the compiled code looks
@@ -133,23 +145,18 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
     if turn::recording() {
         let result = call();
         if result != 0 {
-            thread.begin();
-            thread.result(Op::Once, guard as i64);
-            thread.happen();
-            thread.finish();
-            turn::tell(thread, Op::Once, thread.count(), guard as usize, 0, RAN);
+            note_run(thread, guard as usize, guard as i64);
         }
         return result;
     }
-    if thread.next_result(Op::Once) == Some(guard as i64) {
-        thread.step(Op::Once);
-        thread.happened();
-        turn::tell(thread, Op::Once, thread.count(), guard as usize, 0, RAN);
-        return call();
+    if !thread.makes(guard as i64) {
+        // SAFETY: the guard's first byte says whether the variable is made.
+        wait_outside(thread, || unsafe { core::ptr::read_volatile(guard) } != 0);
+        return 0;
     }
-    // SAFETY: the guard's first byte says whether the variable is made.
-    while unsafe { core::ptr::read_volatile(guard) } == 0 {
-        sys::sleep_ns(20_000);
-    }
-    0
+    let Some(step) = thread.step(Op::Once) else { return call() };
+    Nothing.wait(thread, step.order);
+    let result = call();
+    note_run(thread, guard as usize, guard as i64);
+    result
 }

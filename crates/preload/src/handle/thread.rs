@@ -150,3 +150,18 @@ pub unsafe fn clockjoin(t: pthread_t, to: *mut *mut c_void, id: clockid_t, until
     // SAFETY: as above.
     unsafe { join_by(Op::ThreadJoin, t, to, || real::pthread_clockjoin_np(t, to, id, until)) }
 }
+
+/// An event only if the thread was cancelled here. In a replay a cancellation that has come early waits.
+pub unsafe fn testcancel() {
+    // SAFETY: asks for nothing.
+    let call = || unsafe { real::pthread_testcancel() };
+    let Some(thread) = turn::enter() else { return call() };
+    if turn::recording() {
+        return turn::cancellable(Op::ThreadCancel, call);
+    }
+    if thread.next_is(Op::ThreadCancel)
+        && let Some(_) = thread.step(Op::ThreadCancel)
+    {
+        turn::cancelled_here(thread, Op::ThreadCancel, 0);
+    }
+}

@@ -12,4 +12,5 @@ interpose! {
     Acquire fn pthread_tryjoin_np   (t: pthread_t, to: *mut *mut c_void) -> c_int                                               => thread::tryjoin;
     Acquire fn pthread_timedjoin_np (t: pthread_t, to: *mut *mut c_void, until: *const timespec) -> c_int                       => thread::timedjoin;
     Acquire fn pthread_clockjoin_np (t: pthread_t, to: *mut *mut c_void, id: clockid_t, until: *const timespec) -> c_int        => thread::clockjoin;
+    Outcome fn pthread_testcancel   ()                                                                                          => thread::testcancel;
 }
