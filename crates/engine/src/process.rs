@@ -400,6 +400,8 @@ pub fn adopt(thread: &mut Thread, creation: &Creation) {
     let process = get();
     thread.number = creation.number;
     thread.tid = sys::gettid_now();
+    // SAFETY: asks and does nothing.
+    thread.pthread.store(unsafe { libc::pthread_self() }, Release);
     match mode() {
         mode::RECORD => register(thread, creation),
         mode::REPLAY => {

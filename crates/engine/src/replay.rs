@@ -99,7 +99,7 @@ impl Thread {
     /// Whether the handler of signal `number` is to run now; then it is taken off the tape.
     pub fn is_due(&mut self, number: u8) -> bool {
         let due = matches!(self.reader.next, Some((at, Entry::Signal(signal)))
-            if at <= self.count() + 1 && signal.number == number && !self.live);
+            if at <= self.count() + 1 && signal.number == number && !self.live && signals::is_sent(&signal));
         if due {
             self.reader.advance();
             self.stop = self.reader.stop();
@@ -189,6 +189,15 @@ impl Thread {
         }
     }
 
+    /// The thread is about to end: handlers that ran after its last event run now.
+    pub fn settle(&mut self) {
+        if !self.live && self.reader.polls_left == 0 {
+            self.begin();
+            self.pass_soft();
+            self.finish();
+        }
+    }
+
     /// Sets the next stop and delivers signals that are due now.
     pub fn look_ahead(&mut self) {
         self.begin();
@@ -196,7 +205,8 @@ impl Thread {
             if at > self.count() + 1 || self.live || signal.number & INSIDE != 0 {
                 break;
             }
-            if signals::is_sent_again(&signal) && !signals::take_arrived(&signal) {
+            // What a thread sends itself comes by itself, inside the call that sends it.
+            if signal.sender == self.number || !signals::is_sent(&signal) {
                 break;
             }
             self.reader.advance();
@@ -253,7 +263,7 @@ impl Thread {
                         return Some(ns);
                     }
                 }
-                Entry::Signal(signal) if signals::is_sent_again(&signal) => return None,
+                Entry::Signal(signal) if !signals::is_sent(&signal) => return None,
                 Entry::Signal(signal) => {
                     self.reader.advance();
                     signals::deliver(self, signal);

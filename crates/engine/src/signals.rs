@@ -7,10 +7,10 @@
 
 use crate::process;
 use crate::sys;
-use crate::thread::{DEFERRED, Thread};
+use crate::thread::{DEFERRED, SIGNALS, Thread};
 use crate::watch;
-use core::sync::atomic::AtomicU32;
-use core::sync::atomic::Ordering::{AcqRel, Acquire};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use core::sync::atomic::{AtomicU32, AtomicU64};
 use retake_tape::entry::{INSIDE, Signal};
 
 /// The kernel's `siginfo_t` as far as it is needed.
@@ -26,14 +26,37 @@ struct Info {
     rest: [u64; 12],
 }
 
-/// Reads what a handler was given.
+/// Reads what a handler was given, and who in this process sent it.
 ///
 /// # Safety
 /// `info` must be what the kernel gave the handler.
-pub unsafe fn read(number: i32, info: *const libc::siginfo_t) -> (Signal, u32) {
+pub unsafe fn read(thread: &Thread, number: i32, info: *const libc::siginfo_t) -> (Signal, u32) {
     // SAFETY: the kernel's structure is 128 bytes.
     let info = unsafe { &*info.cast::<Info>() };
-    (Signal { number: number as u8, code: info.code, pid: info.pid, value: info.value }, info.uid)
+    let by_process = matches!(info.code, libc::SI_USER | libc::SI_TKILL | libc::SI_QUEUE);
+    let mut sent = 0;
+    if by_process && info.pid == process::get().pid {
+        let index = number as usize % SIGNALS;
+        // An older sender does no harm: it lies in the past all the same.
+        sent = if info.code == libc::SI_USER { 0 } else { thread.sent[index].load(Acquire) };
+        if sent == 0 {
+            sent = SENT[index].load(Acquire);
+        }
+    }
+    let (sender, sent_at) = ((sent >> SENT_BITS) as u32, sent & ((1 << SENT_BITS) - 1));
+    (Signal { number: number as u8, code: info.code, pid: info.pid, value: info.value, sender, sent_at }, info.uid)
+}
+
+const SENT_BITS: u32 = 40;
+/// Who last sent a signal to this process as a whole: thread and committed events.
+static SENT: [AtomicU64; SIGNALS] = [const { AtomicU64::new(0) }; SIGNALS];
+
+/// Recording: `thread` is about to send signal `number` to the thread `to` of this process, or to all of it. A replay
+/// then knows after what the handler ran.
+pub fn sends(thread: &Thread, to: Option<&Thread>, number: i32) {
+    let sent = u64::from(thread.number) << SENT_BITS | thread.count();
+    let index = number as usize % SIGNALS;
+    to.map_or(&SENT[index], |to| &to.sent[index]).store(sent, Release);
 }
 
 /// Keeps a signal until the engine is left. False if there is no room: it must be handled now.
@@ -91,28 +114,30 @@ fn send(thread: &Thread, signal: Signal, uid: u32) {
     }
 }
 
-const SIGNALS: usize = 65;
-/// Signals that have arrived by themselves and whose place has not come (replay).
+/// Signals from other processes that have arrived and whose place has not come (replay).
 static ARRIVED: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
 /// Nothing has moved for so long: the signal does not come.
 const PATIENCE_NS: i64 = 2_000_000_000;
 
-/// Whether the signal will be sent again, because a recorded process sent it.
-pub fn is_sent_again(signal: &Signal) -> bool {
-    let sent = matches!(signal.code, libc::SI_USER | libc::SI_TKILL | libc::SI_QUEUE) && signal.pid != 0;
-    sent && (signal.pid == process::get().shown_pid || process::present_pid(signal.pid).is_some())
-}
-
-/// Takes one that has arrived.
-pub fn take_arrived(signal: &Signal) -> bool {
+/// Replay: whether the signal has been sent, as far as that can be known. One from this process has when its sender has
+/// come so far; one from another recorded process when it has arrived; all others are sent by nobody.
+pub fn is_sent(signal: &Signal) -> bool {
+    if signal.sender != 0 {
+        let seat = process::get().seat(signal.sender);
+        return seat.is_none_or(|seat| seat.header.count.load(Acquire) >= signal.sent_at);
+    }
+    let by_process = matches!(signal.code, libc::SI_USER | libc::SI_TKILL | libc::SI_QUEUE) && signal.pid != 0;
+    if !by_process || signal.pid != process::get().shown_pid && process::present_pid(signal.pid).is_none() {
+        return true;
+    }
     let arrived = &ARRIVED[(signal.number & !INSIDE) as usize % SIGNALS];
     arrived.fetch_update(AcqRel, Acquire, |many| many.checked_sub(1)).is_ok()
 }
 
-/// Waits until the signal has arrived, if it will be sent again.
+/// Replay: waits until the signal has been sent.
 pub fn wait_for(signal: &Signal) {
-    while is_sent_again(signal) && !take_arrived(signal) && watch::still_ns() < PATIENCE_NS {
-        sys::sleep_ns(100_000);
+    while !is_sent(signal) && watch::still_ns() < PATIENCE_NS {
+        sys::sleep_ns(50_000);
     }
 }
 
@@ -124,9 +149,6 @@ pub fn is_to_run(thread: &mut Thread, number: u8) -> bool {
         thread.delivering &= !bit;
         return true;
     }
-    if thread.busy == 0 && thread.is_due(number) {
-        return true;
-    }
     ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
-    false
+    thread.busy == 0 && thread.is_due(number)
 }

@@ -27,6 +27,9 @@ pub const NAME_MAX: usize = 200;
 /// Signals that can wait until the engine is left.
 pub const DEFERRED: usize = 8;
 
+/// Numbers of signals, from 1.
+pub const SIGNALS: usize = 65;
+
 /// What a waiting thread waits for, told in a report.
 pub mod waiting {
     pub const NOT: u32 = 0;
@@ -60,6 +63,8 @@ pub struct Thread {
     pub waits_at: AtomicU64,
     /// Signals from the tape whose handlers have not run yet, a bit each (replay).
     pub delivering: u64,
+    /// Who last sent it each signal: thread and committed events, packed; written by the senders (recording).
+    pub sent: [AtomicU64; SIGNALS],
     pub deferred_len: u32,
     pub deferred: [(Signal, u32); DEFERRED],
     /// What the thread was created for.
@@ -68,6 +73,11 @@ pub struct Thread {
     pub parent: u32,
     pub index: u32,
     pub pcs: [u64; 6],
+    /// Its `pthread_t`, once it runs.
+    pub pthread: AtomicU64,
+    /// Its signal mask, unless its attributes give it one.
+    pub mask: u64,
+    pub has_own_mask: bool,
     /// Last values of clocks (replay).
     pub clocks: [i64; 16],
     /// Sleeps that ended by themselves since the last event.

@@ -63,6 +63,9 @@ pub struct Signal {
     pub code: i32,
     pub pid: u32,
     pub value: u64,
+    /// The thread of the same process that sent it, and how many events that had committed; 0 if it came from elsewhere.
+    pub sender: u32,
+    pub sent_at: u64,
 }
 
 /// One entry.
@@ -209,7 +212,8 @@ pub mod write {
             let to = head(c, to, event, kind::SIGNAL);
             to.write(signal.number);
             let to = put(to.add(1), zigzag(i64::from(signal.code)));
-            put(put(to, u64::from(signal.pid)), signal.value)
+            let to = put(put(to, u64::from(signal.pid)), signal.value);
+            put(put(to, u64::from(signal.sender)), signal.sent_at)
         }
     }
 
@@ -331,6 +335,8 @@ impl<'a> Cursor<'a> {
                 code: i32::try_from(self.signed()?).map_err(|_| Garbled)?,
                 pid: u32::try_from(self.number()?).map_err(|_| Garbled)?,
                 value: self.number()?,
+                sender: u32::try_from(self.number()?).map_err(|_| Garbled)?,
+                sent_at: self.number()?,
             }),
             kind::AFTER => {
                 let own = self.number()?;
@@ -365,7 +371,7 @@ mod tests {
     fn what_is_written_is_read() {
         let mut room = [0u8; 1024];
         let mut c = Context::new();
-        let signal = Signal { number: 14, code: -6, pid: 77, value: 1 << 60 };
+        let signal = Signal { number: 14, code: -6, pid: 77, value: 1 << 60, sender: 4, sent_at: 1 << 33 };
         let start = room.as_mut_ptr();
         // SAFETY: the room is long enough for these few entries.
         let end = unsafe {

@@ -49,7 +49,7 @@ impl Tape {
                 return Err(Fault::Checksum(at));
             }
             loop {
-                let closed = chunk.header.closed.load(Relaxed) != 0;
+                let closed = sealed || chunk.header.closed.load(Relaxed) != 0;
                 if closed && seal::chunk_crc(&bytes, chunk.at)? != chunk.header.crc.load(Relaxed) {
                     return Err(Fault::Checksum(chunk.at));
                 }

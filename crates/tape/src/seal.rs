@@ -39,7 +39,7 @@ pub fn chains(bytes: &[u8]) -> Result<Vec<u64>, Fault> {
     let mut at = header.last_thread.load(Relaxed);
     let mut starts = Vec::new();
     while at != 0 {
-        if starts.len() as u32 >= header.threads.load(Relaxed) {
+        if starts.len() as u32 >= header.threads.load(Relaxed) || starts.len() > bytes.len() / payload_at(0) {
             return Err(Fault::Structure(at));
         }
         starts.push(at);

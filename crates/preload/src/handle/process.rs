@@ -256,7 +256,12 @@ pub fn ending(how: u32, status: c_int) {
                 header.state.store(how, Release);
             }
         }
-        mode::REPLAY => end::wait_for_others(),
+        mode::REPLAY => {
+            if let Some(thread) = turn::enter() {
+                thread.settle();
+            }
+            end::wait_for_others();
+        }
         _ => {}
     }
 }

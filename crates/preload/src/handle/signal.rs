@@ -9,6 +9,7 @@ use crate::handle::process::{is_borrowed, present};
 use crate::table::signal::real;
 use core::cell::UnsafeCell;
 use core::ptr::{null, null_mut};
+use core::sync::atomic::Ordering::Relaxed;
 use libc::{
     EINTR, EINVAL, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_ERR, SIG_IGN, c_int, c_void, pid_t, pthread_t,
     sigaction as Action, sighandler_t, siginfo_t, sigset_t, sigval, timespec,
@@ -61,6 +62,10 @@ pub unsafe fn sigaction(number: c_int, new: *const Action, old: *mut Action) -> 
             *action(number) = *ours;
             ours.sa_sigaction = handler as *const () as usize;
             ours.sa_flags |= SA_SIGINFO;
+            if process::mode() == mode::REPLAY {
+                // Signals that come by themselves must not use it up.
+                ours.sa_flags &= !SA_RESETHAND;
+            }
         }
         let mut before: Action = core::mem::zeroed();
         let result = plain_sigaction(number, ours.as_ref().map_or(null(), |ours| ours), &raw mut before);
@@ -140,13 +145,15 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
         {
             match process::mode() {
                 mode::RECORD => {
-                    let signal = signals::read(number, info);
+                    let signal = signals::read(thread, number, info);
                     if thread.busy > 0 && signals::defer(thread, signal) {
                         return;
                     }
                     note(thread, signal.0);
                 }
-                mode::REPLAY if !thread.live && !signals::is_to_run(thread, number as u8) => return stay(number),
+                mode::REPLAY if !thread.live && !signals::is_to_run(thread, number as u8) => {
+                    return by_default(thread, number);
+                }
                 _ => {}
             }
         }
@@ -170,16 +177,13 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
     }
 }
 
-/// A signal was dropped; its handler is still to come, even if it is to come only once.
-unsafe fn stay(number: c_int) {
+/// Replay: a signal came by itself and is not the tape's. It is dropped, unless it is what ended the recording: a handler
+/// that is to run only once has run, and the thread's tape is over.
+unsafe fn by_default(thread: &Thread, number: c_int) {
     // SAFETY: structures of ours.
-    unsafe {
-        let mut ours = *action(number);
-        if ours.sa_flags & SA_RESETHAND != 0 && ours.sa_sigaction != SIG_DFL {
-            ours.sa_sigaction = handler as *const () as usize;
-            ours.sa_flags |= SA_SIGINFO;
-            real::sigaction(number, &raw const ours, null_mut());
-        }
+    if unsafe { (*action(number)).sa_sigaction } == SIG_DFL && thread.count() >= thread.reader.total {
+        end::wait_for_others();
+        end::die_by(number as u32);
     }
 }
 
@@ -225,11 +229,24 @@ pub unsafe fn sysv_signal(number: c_int, handler: sighandler_t) -> sighandler_t 
     unsafe { by_flags(number, handler, SA_RESETHAND | libc::SA_NODEFER) }
 }
 
+/// Whom a signal is sent to.
+enum Target {
+    /// A thread of this process.
+    Thread(pthread_t),
+    /// A thread of this process, by its id.
+    Id(u32),
+    /// This process.
+    Here,
+    /// Somebody else.
+    There,
+}
+
 /// Sends a signal by `call`, which returns 0 or a reason. Two events: a handler that runs at once stands between them.
-fn send(call: impl FnOnce() -> c_int) -> c_int {
+fn send(number: c_int, target: &Target, call: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
     if turn::recording() {
         plain_event(thread);
+        note_sender(thread, number, target);
     } else if thread.step(Op::Kill).is_some() {
         thread.happened();
     }
@@ -239,6 +256,28 @@ fn send(call: impl FnOnce() -> c_int) -> c_int {
     let recorded = turn::outcome(Op::Kill, false, || i64::from(result), |_| {});
     errno::set(before);
     recorded as c_int
+}
+
+/// Tells the receiver, if it is in this process, who sends it the signal.
+fn note_sender(sender: &Thread, number: c_int, target: &Target) {
+    if matches!(target, Target::Here) {
+        signals::sends(sender, None, number);
+    }
+    thread::each(|thread| {
+        let is_meant = match target {
+            Target::Thread(t) => thread.pthread.load(Relaxed) == *t,
+            Target::Id(tid) => thread.tid == *tid,
+            Target::Here | Target::There => false,
+        };
+        if is_meant && thread.in_use.load(Relaxed) == 1 {
+            signals::sends(sender, Some(thread), number);
+        }
+    });
+}
+
+/// The target that a process id means.
+fn process_target(pid: pid_t) -> Target {
+    if pid as u32 == process::get().pid { Target::Here } else { Target::There }
 }
 
 fn plain_event(thread: &mut Thread) {
@@ -260,8 +299,9 @@ fn or_errno(reason: c_int) -> c_int {
 }
 
 pub unsafe fn raise(number: c_int) -> c_int {
+    let target = Target::Id(crate::handle::mutex::sys_tid());
     // SAFETY: the program's own doing; so for the others.
-    or_errno(send(|| reason(unsafe { real::raise(number) })))
+    or_errno(send(number, &target, || reason(unsafe { real::raise(number) })))
 }
 
 pub unsafe fn kill(pid: pid_t, number: c_int) -> c_int {
@@ -274,27 +314,27 @@ pub unsafe fn kill(pid: pid_t, number: c_int) -> c_int {
         }
     }
     // SAFETY: as above.
-    or_errno(send(|| reason(unsafe { real::kill(present(pid), number) })))
+    or_errno(send(number, &process_target(pid), || reason(unsafe { real::kill(present(pid), number) })))
 }
 
 pub unsafe fn killpg(group: pid_t, number: c_int) -> c_int {
     // SAFETY: as above.
-    or_errno(send(|| reason(unsafe { real::killpg(present(group), number) })))
+    or_errno(send(number, &Target::There, || reason(unsafe { real::killpg(present(group), number) })))
 }
 
 pub unsafe fn pthread_kill(t: pthread_t, number: c_int) -> c_int {
     // SAFETY: as above.
-    send(|| unsafe { real::pthread_kill(t, number) })
+    send(number, &Target::Thread(t), || unsafe { real::pthread_kill(t, number) })
 }
 
 pub unsafe fn pthread_sigqueue(t: pthread_t, number: c_int, value: sigval) -> c_int {
     // SAFETY: as above.
-    send(|| unsafe { real::pthread_sigqueue(t, number, value) })
+    send(number, &Target::Thread(t), || unsafe { real::pthread_sigqueue(t, number, value) })
 }
 
 pub unsafe fn sigqueue(pid: pid_t, number: c_int, value: sigval) -> c_int {
     // SAFETY: as above.
-    or_errno(send(|| reason(unsafe { real::sigqueue(present(pid), number, value) })))
+    or_errno(send(number, &process_target(pid), || reason(unsafe { real::sigqueue(present(pid), number, value) })))
 }
 
 pub unsafe fn tgkill(pid: pid_t, tid: pid_t, number: c_int) -> c_int {
@@ -309,7 +349,7 @@ pub unsafe fn tgkill(pid: pid_t, tid: pid_t, number: c_int) -> c_int {
         });
     }
     // SAFETY: as above.
-    or_errno(send(|| reason(unsafe { real::tgkill(present(pid), now, number) })))
+    or_errno(send(number, &Target::Id(now as u32), || reason(unsafe { real::tgkill(present(pid), now, number) })))
 }
 
 /// Waits for one of `set` by `call`, which fills the particulars and returns the signal, or -1 and a reason.

@@ -8,8 +8,8 @@ use retake_engine::objects::Nothing;
 use retake_engine::park;
 use retake_engine::process::{self, Creation};
 use retake_engine::thread::{self, Thread};
-use retake_engine::tls;
 use retake_engine::turn::{self, Turn};
+use retake_engine::{sys, tls};
 use retake_tape::layout::born;
 use retake_tape::op::Op;
 
@@ -17,9 +17,25 @@ pub unsafe fn create(to: *mut pthread_t, attributes: *const pthread_attr_t, star
     // SAFETY: the program's arguments, with a function of ours that calls the program's.
     let call = |start, arg| unsafe { real::pthread_create(to, attributes, start, arg) };
     create_by(start as usize, arg as usize, |child| match child {
-        Some(child) => call(trampoline, core::ptr::from_mut(child).cast()),
+        Some(child) => {
+            // SAFETY: the program's attributes.
+            child.has_own_mask = unsafe { gives_mask(attributes) };
+            call(trampoline, core::ptr::from_mut(child).cast())
+        }
         None => call(start, arg),
     })
+}
+
+/// Whether the attributes give the thread a signal mask of its own.
+unsafe fn gives_mask(attributes: *const pthread_attr_t) -> bool {
+    unsafe extern "C" {
+        fn pthread_attr_getsigmask_np(attributes: *const pthread_attr_t, mask: *mut libc::sigset_t) -> c_int;
+    }
+    // SAFETY: the program's attributes, and a variable of ours.
+    unsafe {
+        let mut mask: libc::sigset_t = core::mem::zeroed();
+        !attributes.is_null() && pthread_attr_getsigmask_np(attributes, &raw mut mask) == 0
+    }
 }
 
 /// Creates a thread by `call`, which is given the thread to hand to [`run`], or nothing if its events do not count.
@@ -56,7 +72,10 @@ pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Th
         child.pcs = callers();
     }
     let child_at = core::ptr::from_mut(child);
+    let mask = Masked::new();
+    child.mask = mask.before;
     let result = call(Some(child));
+    drop(mask);
     if result != 0 {
         // SAFETY: the thread never came to be.
         unsafe { (*child_at).in_use.store(0, Release) };
@@ -68,6 +87,36 @@ pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Th
         }
     }
     result
+}
+
+/// All signals are blocked while a thread is created, so that it handles none before the engine knows it; [`run`] lets
+/// in those that its creator lets in. A mask that the attributes give it comes later, and by itself.
+struct Masked {
+    before: u64,
+}
+
+impl Masked {
+    fn new() -> Masked {
+        let mut before = 0u64;
+        // Those that glibc keeps for itself are left alone.
+        let all = !(1u64 << 31 | 1 << 32);
+        // SAFETY: variables of ours.
+        unsafe {
+            sys::rt_sigprocmask(libc::SIG_BLOCK as usize, &raw const all as usize, &raw mut before as usize, 8);
+        }
+        Masked { before }
+    }
+}
+
+impl Drop for Masked {
+    fn drop(&mut self) {
+        set_mask(self.before);
+    }
+}
+
+fn set_mask(mask: u64) {
+    // SAFETY: a variable of ours.
+    unsafe { sys::rt_sigprocmask(libc::SIG_SETMASK as usize, &raw const mask as usize, 0, 8) };
 }
 
 unsafe extern "C-unwind" fn trampoline(child: *mut c_void) -> *mut c_void {
@@ -99,6 +148,9 @@ pub unsafe fn run<R>(child: *mut Thread, body: impl FnOnce() -> R) -> R {
     thread.begin();
     process::adopt(thread, &creation);
     thread.finish();
+    if !thread.has_own_mask {
+        set_mask(thread.mask);
+    }
     if !turn::recording() {
         thread.look_ahead();
     }
@@ -116,6 +168,9 @@ impl Drop for AtEnd {
     fn drop(&mut self) {
         park::ended();
         if let Some(thread) = thread::current() {
+            if !turn::recording() && turn::enter().is_some() {
+                thread.settle();
+            }
             turn::tell(thread, Op::ThreadEnd, 0, 0, 0, 0);
             // SAFETY: the header lives as long as the process.
             unsafe { (*thread.header).ended.store(1, Relaxed) };
