@@ -5,7 +5,7 @@ use crate::process;
 use crate::report;
 use crate::signals;
 use crate::thread::Thread;
-use retake_tape::entry::{Entry, INSIDE};
+use retake_tape::entry::{Entry, INSIDE, Signal};
 use retake_tape::op::Op;
 
 /// When an event may happen.
@@ -96,15 +96,18 @@ impl Thread {
         Some(step)
     }
 
-    /// Whether the handler of signal `number` is to run now; then it is taken off the tape.
-    pub fn is_due(&mut self, number: u8) -> bool {
-        let due = matches!(self.reader.next, Some((at, Entry::Signal(signal)))
-            if at <= self.count() + 1 && signal.number == number && !self.live && signals::is_sent(&signal));
-        if due {
-            self.reader.advance();
-            self.stop = self.reader.stop();
+    /// The next signal on the tape, if it is `number` and its handler is to run now; then it is taken off.
+    pub fn take_due(&mut self, number: u8) -> Option<Signal> {
+        match self.reader.next {
+            Some((at, Entry::Signal(signal)))
+                if at <= self.count() + 1 && signal.number == number && !self.live && signals::is_sent(&signal) =>
+            {
+                self.reader.advance();
+                self.stop = self.reader.stop();
+                Some(signal)
+            }
+            _ => None,
         }
-        due
     }
 
     /// Passes over soft entries that stand before the next event; signals among them are delivered.

@@ -87,7 +87,11 @@ pub fn flush(thread: &mut Thread) {
 pub fn deliver(thread: &mut Thread, signal: Signal) {
     let signal = Signal { number: signal.number & !INSIDE, ..signal };
     let busy = thread.busy;
-    thread.delivering |= 1 << (signal.number % 64);
+    let length = thread.delivering_len as usize;
+    if length < DEFERRED {
+        thread.delivering[length] = signal;
+        thread.delivering_len += 1;
+    }
     thread.set_busy(0);
     send(thread, signal, 0);
     thread.set_busy(busy);
@@ -112,6 +116,26 @@ fn send(thread: &Thread, signal: Signal, uid: u32) {
             sys::tgkill(pid, thread.tid as usize, signal.number as usize);
         }
     }
+}
+
+/// Keeps all signals away but faults and libc's own, and returns the mask before.
+pub fn hold() -> u64 {
+    let bit = |number: i32| 1u64 << (number - 1);
+    let faults = [libc::SIGILL, libc::SIGTRAP, libc::SIGBUS, libc::SIGFPE, libc::SIGSEGV, libc::SIGSYS];
+    let open = faults.into_iter().chain([32, 33]).fold(0, |open, number| open | bit(number));
+    set_mask(libc::SIG_BLOCK, !open)
+}
+
+/// Puts the mask back.
+pub fn release(mask: u64) {
+    set_mask(libc::SIG_SETMASK, mask);
+}
+
+fn set_mask(how: i32, mask: u64) -> u64 {
+    let mut before = 0u64;
+    // SAFETY: both masks live on the stack.
+    unsafe { sys::rt_sigprocmask(how as usize, &raw const mask as usize, &raw mut before as usize, size_of::<u64>()) };
+    before
 }
 
 /// Signals from other processes that have arrived and whose place has not come (replay).
@@ -141,14 +165,27 @@ pub fn wait_for(signal: &Signal) {
     }
 }
 
-/// Replay: a handler was called for signal `number`. True if it is to run: the signal comes from the tape, or it is this
-/// thread's and this is its place. A signal that is pending already swallows the tape's; then it stands for it.
-pub fn is_to_run(thread: &mut Thread, number: u8) -> bool {
-    let bit = 1 << (number % 64);
-    if thread.delivering & bit != 0 {
-        thread.delivering &= !bit;
-        return true;
+/// Replay: a handler was called for signal `number`. The recorded signal that it is to run for, if it is to run: one from
+/// the tape, or this thread's next one, if this is its place. A signal that is pending already swallows the tape's, or
+/// comes before it; then it stands for it.
+pub fn to_run(thread: &mut Thread, number: u8) -> Option<Signal> {
+    let length = thread.delivering_len as usize;
+    if let Some(at) = thread.delivering[..length].iter().position(|signal| signal.number == number) {
+        let signal = thread.delivering[at];
+        thread.delivering.copy_within(at + 1..length, at);
+        thread.delivering_len -= 1;
+        return Some(signal);
     }
     ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
-    thread.busy == 0 && thread.is_due(number)
+    if thread.busy == 0 { thread.take_due(number) } else { None }
+}
+
+/// Makes what a handler is given what it was given then.
+///
+/// # Safety
+/// `info` must be what the kernel gave the handler.
+pub unsafe fn put_back(info: *mut libc::siginfo_t, signal: &Signal) {
+    // SAFETY: the kernel's structure is 128 bytes.
+    let info = unsafe { &mut *info.cast::<Info>() };
+    (info.code, info.pid, info.value) = (signal.code, signal.pid, signal.value);
 }

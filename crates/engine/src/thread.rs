@@ -61,8 +61,9 @@ pub struct Thread {
     pub waits: AtomicU32,
     pub waits_for: AtomicU64,
     pub waits_at: AtomicU64,
-    /// Signals from the tape whose handlers have not run yet, a bit each (replay).
-    pub delivering: u64,
+    /// Signals from the tape whose handlers have not run yet (replay).
+    pub delivering_len: u32,
+    pub delivering: [Signal; DEFERRED],
     /// Who last sent it each signal: thread and committed events, packed; written by the senders (recording).
     pub sent: [AtomicU64; SIGNALS],
     pub deferred_len: u32,

@@ -13,6 +13,7 @@ use crate::objects::Object;
 use crate::process::{self, mode};
 use crate::replay::Order;
 use crate::report;
+use crate::signals;
 use crate::thread::{self, Thread};
 use core::sync::atomic::Ordering::{AcqRel, Relaxed};
 use libc::c_int;
@@ -46,13 +47,19 @@ fn stranger() -> Option<&'static mut Thread> {
         let fits = |seat: &&process::Seat| seat.header.born == born::FOREIGN && seat.header.index == index;
         process.seats().iter().find(fits).map(|seat| seat.number)?
     };
+    // No handler may come before the thread is known: it would be a stranger once more, at a lock held here.
+    let before = signals::hold();
     // SAFETY: a fresh thread is nobody else's.
-    let thread = unsafe { thread::fresh().as_mut()? };
-    thread.set_name(process.name(), index);
-    let creation = process::Creation { number, parent: 0, index, born: born::FOREIGN, start: 0, pcs: [0; 6] };
-    process::adopt(thread, &creation);
-    crate::tls::set(thread);
-    Some(thread)
+    let thread = unsafe { thread::fresh().as_mut() };
+    let thread = thread.map(|thread| {
+        thread.set_name(process.name(), index);
+        let creation = process::Creation { number, parent: 0, index, born: born::FOREIGN, start: 0, pcs: [0; 6] };
+        process::adopt(thread, &creation);
+        crate::tls::set(thread);
+        thread
+    });
+    signals::release(before);
+    thread
 }
 
 /// Whether this is a recording.

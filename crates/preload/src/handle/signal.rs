@@ -9,6 +9,7 @@ use crate::handle::process::{is_borrowed, present};
 use crate::table::signal::real;
 use core::cell::UnsafeCell;
 use core::ptr::{null, null_mut};
+use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{
     EINTR, EINVAL, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_ERR, SIG_IGN, c_int, c_void, pid_t, pthread_t,
@@ -147,15 +148,17 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                 mode::RECORD => {
                     let signal = signals::read(thread, number, info);
                     if thread.busy > 0 && signals::defer(thread, signal) {
-                        return;
+                        return stay(number);
                     }
                     note(thread, signal.0);
                 }
-                mode::REPLAY if !thread.live && !signals::is_to_run(thread, number as u8) => {
-                    return by_default(thread, number);
-                }
+                mode::REPLAY if !thread.live => match signals::to_run(thread, number as u8) {
+                    Some(signal) => signals::put_back(info, &signal),
+                    None => return by_default(thread, number),
+                },
                 _ => {}
             }
+            crate::handle::stream::let_go(thread.tid);
         }
         errno::set(before);
         let act = *action(number);
@@ -173,6 +176,19 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                 let function: unsafe extern "C-unwind" fn(c_int) = core::mem::transmute(function);
                 function(number);
             }
+        }
+    }
+}
+
+/// A signal was deferred; its handler is still to come, even if it is to come only once.
+unsafe fn stay(number: c_int) {
+    // SAFETY: structures of ours.
+    unsafe {
+        let mut ours = *action(number);
+        if ours.sa_flags & SA_RESETHAND != 0 && ours.sa_sigaction != SIG_DFL {
+            ours.sa_sigaction = handler as *const () as usize;
+            ours.sa_flags |= SA_SIGINFO;
+            real::sigaction(number, &raw const ours, null_mut());
         }
     }
 }
@@ -212,7 +228,7 @@ unsafe fn by_flags(number: c_int, handler: sighandler_t, flags: c_int) -> sighan
         let mut old: Action = core::mem::zeroed();
         new.sa_sigaction = handler;
         new.sa_flags = flags;
-        if flags & SA_RESTART != 0 {
+        if flags & SA_RESETHAND == 0 {
             libc::sigaddset(&raw mut new.sa_mask, number);
         }
         if sigaction(number, &raw const new, &raw mut old) == 0 { old.sa_sigaction } else { SIG_ERR }
@@ -221,7 +237,62 @@ unsafe fn by_flags(number: c_int, handler: sighandler_t, flags: c_int) -> sighan
 
 pub unsafe fn signal(number: c_int, handler: sighandler_t) -> sighandler_t {
     // SAFETY: the program's handler.
-    unsafe { by_flags(number, handler, SA_RESTART) }
+    unsafe { by_flags(number, handler, if interrupts(number) { 0 } else { SA_RESTART }) }
+}
+
+/// Signals whose handlers, set by `signal`, end a blocking call: a bit each.
+static INTERRUPTING: AtomicU64 = AtomicU64::new(0);
+
+fn interrupts(number: c_int) -> bool {
+    (1..SIGNALS as c_int).contains(&number) && INTERRUPTING.load(Relaxed) >> (number - 1) & 1 != 0
+}
+
+pub unsafe fn siginterrupt(number: c_int, interrupt: c_int) -> c_int {
+    // SAFETY: structures of ours.
+    unsafe {
+        let mut act: Action = core::mem::zeroed();
+        if sigaction(number, null(), &raw mut act) < 0 {
+            return -1;
+        }
+        if interrupt != 0 {
+            INTERRUPTING.fetch_or(1 << (number - 1), Relaxed);
+            act.sa_flags &= !SA_RESTART;
+        } else {
+            INTERRUPTING.fetch_and(!(1 << (number - 1)), Relaxed);
+            act.sa_flags |= SA_RESTART;
+        }
+        sigaction(number, &raw const act, null_mut())
+    }
+}
+
+/// What `sigset` takes and returns for a signal that is blocked.
+const SIG_HOLD: sighandler_t = 2;
+
+/// System V's: libc's own would set and return handlers behind our back.
+pub unsafe fn sigset(number: c_int, handler: sighandler_t) -> sighandler_t {
+    // SAFETY: structures of ours.
+    unsafe {
+        let mut set: sigset_t = core::mem::zeroed();
+        let mut before: sigset_t = core::mem::zeroed();
+        let mut old: Action = core::mem::zeroed();
+        if handler == SIG_ERR || libc::sigaddset(&raw mut set, number) < 0 {
+            errno::set(EINVAL);
+            return SIG_ERR;
+        }
+        let mut new: Action = core::mem::zeroed();
+        new.sa_sigaction = handler;
+        let hold = handler == SIG_HOLD;
+        if hold {
+            libc::sigprocmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
+        }
+        if sigaction(number, if hold { null() } else { &raw const new }, &raw mut old) < 0 {
+            return SIG_ERR;
+        }
+        if !hold {
+            libc::sigprocmask(libc::SIG_UNBLOCK, &raw const set, &raw mut before);
+        }
+        if libc::sigismember(&raw const before, number) == 1 { SIG_HOLD } else { old.sa_sigaction }
+    }
 }
 
 pub unsafe fn sysv_signal(number: c_int, handler: sighandler_t) -> sighandler_t {

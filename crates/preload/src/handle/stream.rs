@@ -113,7 +113,7 @@ pub unsafe fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
         tries += 1;
         if tries < 100 { core::hint::spin_loop() } else { sys::sleep_ns(20_000) }
     }
-    let _free = Free(writing);
+    let _free = Free(writing, thread.tid);
     let result = call();
     let before = errno::get();
     used(thread, fd as usize);
@@ -121,11 +121,19 @@ pub unsafe fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
     result
 }
 
-struct Free(&'static AtomicU32);
+/// The thread's turn at a descriptor, unless a handler has let it go.
+struct Free(&'static AtomicU32, u32);
 
 impl Drop for Free {
     fn drop(&mut self) {
-        self.0.store(0, Release);
+        let _ = self.0.compare_exchange(self.1, 0, Release, Relaxed);
+    }
+}
+
+/// A handler is about to run in thread `tid`: it may jump out of the write that it came into.
+pub fn let_go(tid: u32) {
+    for writing in &WRITING {
+        let _ = writing.compare_exchange(tid, 0, Release, Relaxed);
     }
 }
 

@@ -9,7 +9,7 @@ use retake_engine::park;
 use retake_engine::process::{self, Creation};
 use retake_engine::thread::{self, Thread};
 use retake_engine::turn::{self, Turn};
-use retake_engine::{sys, tls};
+use retake_engine::{signals, tls};
 use retake_tape::layout::born;
 use retake_tape::op::Op;
 
@@ -72,10 +72,11 @@ pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Th
         child.pcs = callers();
     }
     let child_at = core::ptr::from_mut(child);
-    let mask = Masked::new();
-    child.mask = mask.before;
+    // The new thread handles signals only when the engine knows it: see `run`.
+    let before = signals::hold();
+    child.mask = before;
     let result = call(Some(child));
-    drop(mask);
+    signals::release(before);
     if result != 0 {
         // SAFETY: the thread never came to be.
         unsafe { (*child_at).in_use.store(0, Release) };
@@ -87,36 +88,6 @@ pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Th
         }
     }
     result
-}
-
-/// All signals are blocked while a thread is created, so that it handles none before the engine knows it; [`run`] lets
-/// in those that its creator lets in. A mask that the attributes give it comes later, and by itself.
-struct Masked {
-    before: u64,
-}
-
-impl Masked {
-    fn new() -> Masked {
-        let mut before = 0u64;
-        // Those that glibc keeps for itself are left alone.
-        let all = !(1u64 << 31 | 1 << 32);
-        // SAFETY: variables of ours.
-        unsafe {
-            sys::rt_sigprocmask(libc::SIG_BLOCK as usize, &raw const all as usize, &raw mut before as usize, 8);
-        }
-        Masked { before }
-    }
-}
-
-impl Drop for Masked {
-    fn drop(&mut self) {
-        set_mask(self.before);
-    }
-}
-
-fn set_mask(mask: u64) {
-    // SAFETY: a variable of ours.
-    unsafe { sys::rt_sigprocmask(libc::SIG_SETMASK as usize, &raw const mask as usize, 0, 8) };
 }
 
 unsafe extern "C-unwind" fn trampoline(child: *mut c_void) -> *mut c_void {
@@ -149,7 +120,7 @@ pub unsafe fn run<R>(child: *mut Thread, body: impl FnOnce() -> R) -> R {
     process::adopt(thread, &creation);
     thread.finish();
     if !thread.has_own_mask {
-        set_mask(thread.mask);
+        signals::release(thread.mask);
     }
     if !turn::recording() {
         thread.look_ahead();

@@ -213,7 +213,7 @@ pub unsafe fn sleep(seconds: c_uint) -> c_uint {
     let mut left = to_timespec(0);
     // SAFETY: variables of ours.
     let result = unsafe { nanosleep(&raw const length, &raw mut left) };
-    if result == 0 { 0 } else { (left.tv_sec + i64::from(left.tv_nsec >= SECOND / 2)) as c_uint }
+    if result == 0 { 0 } else { left.tv_sec as c_uint }
 }
 
 pub unsafe fn sched_yield() -> c_int {

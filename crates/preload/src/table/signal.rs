@@ -7,6 +7,10 @@ interpose! {
     Signal  fn sigaction        (number: c_int, new: *const Action, old: *mut Action) -> c_int                    => signal::sigaction;
     Signal  fn signal           (number: c_int, handler: sighandler_t) -> sighandler_t                            => signal::signal;
     Signal  fn __sysv_signal    (number: c_int, handler: sighandler_t) -> sighandler_t                            => signal::sysv_signal;
+    Signal  fn bsd_signal       (number: c_int, handler: sighandler_t) -> sighandler_t                            => signal::signal;
+    Signal  fn ssignal          (number: c_int, handler: sighandler_t) -> sighandler_t                            => signal::signal;
+    Signal  fn sigset           (number: c_int, handler: sighandler_t) -> sighandler_t                            => signal::sigset;
+    Signal  fn siginterrupt     (number: c_int, interrupt: c_int) -> c_int                                        => signal::siginterrupt;
     Signal  fn raise            (number: c_int) -> c_int                                                          => signal::raise;
     Signal  fn kill             (pid: pid_t, number: c_int) -> c_int                                              => signal::kill;
     Signal  fn killpg           (group: pid_t, number: c_int) -> c_int                                            => signal::killpg;
