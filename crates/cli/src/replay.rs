@@ -53,9 +53,6 @@ pub struct Args {
     /// Run the command of a take that was not recorded here
     #[arg(long)]
     trust: bool,
-    /// Say each step
-    #[arg(short, long)]
-    verbose: bool,
     /// A command to run instead of the recorded one: a moved or rebuilt program
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -71,7 +68,7 @@ pub fn main(args: Args) -> Result<Ending> {
     }
     let mut player = Player::new(take)?;
     player.command = args.command;
-    player.flags = if args.real_time { flag::REAL_TIME } else { 0 } | if args.verbose { flag::VERBOSE } else { 0 };
+    player.flags = if args.real_time { flag::REAL_TIME } else { 0 };
     player.patience_ms = if args.patience == 0 { u32::MAX } else { args.patience.saturating_mul(1000) };
     player.at_end = match args.at_end {
         AtEnd::Stop => at_end::STOP,

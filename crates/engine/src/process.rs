@@ -14,6 +14,9 @@ use retake_tape::layout::{ThreadHeader, born, kind, state};
 use retake_tape::session::{self, Session, fate, flag};
 use retake_tape::walk;
 
+/// Longest path of a take or session: what is made of it must fit on a small stack.
+const LONGEST: usize = 760;
+
 /// What this process does with its events.
 pub mod mode {
     pub const OFF: u32 = 0;
@@ -179,7 +182,7 @@ impl Process {
 /// Begins: called once, before anything else of the program runs. False leaves the process unrecorded.
 pub fn start(start: &Start<'_>) -> bool {
     let process = get();
-    if start.take.len() >= PATH_MAX || start.session.len() >= PATH_MAX || start.name.len() > NAME_MAX {
+    if start.take.len() > LONGEST || start.session.len() > LONGEST || start.name.len() > NAME_MAX {
         return false;
     }
     process.take_len = start.take.len();
@@ -414,10 +417,10 @@ pub fn adopt(thread: &mut Thread, creation: &Creation) {
         _ => {}
     }
     if process.is_rich() {
-        thread.rich.open(&mut process.rich, creation.number).map(|(at, chunk)| {
+        if let Some((at, chunk)) = thread.rich.open(&mut process.rich, creation.number) {
             // SAFETY: the chunk is ours, with room for the header.
-            unsafe { write_header(&mut process.rich, thread, creation, at, chunk.add(1).cast()) }
-        });
+            unsafe { write_header(&mut process.rich, thread, creation, at, chunk.add(1).cast()) };
+        }
     } else if process.short_cut {
         let short = if mode() == mode::RECORD { fast::RECORD } else { fast::REPLAY };
         thread.fast.store(if thread.writer.is_open() || mode() == mode::REPLAY { short } else { fast::NONE }, Release);

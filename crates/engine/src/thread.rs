@@ -118,11 +118,11 @@ impl Thread {
         unsafe { (*self.header).count.load(Relaxed) }
     }
 
-    /// Commits the event that was under way.
+    /// Commits the event that was under way. One instruction, because a handler of this thread may commit events, too.
     #[inline(always)]
     pub fn commit(&self) {
         // SAFETY: the header lives as long as the thread; only this thread writes the count.
-        unsafe { (*self.header).count.store((*self.header).count.load(Relaxed) + 1, Release) }
+        unsafe { core::arch::asm!("inc qword ptr [{}]", in(reg) &raw const (*self.header).count, options(nostack)) }
     }
 
     /// Names this thread as the `index`-th creation of the thread called `parent`.
@@ -130,6 +130,15 @@ impl Thread {
         let mut name = [0u8; NAME_MAX];
         self.name_len = child_name(&mut name, parent, index) as u32;
         self.name = name;
+    }
+}
+
+impl Thread {
+    /// Names this thread as the `index`-th of its process that nobody was seen creating.
+    pub fn set_foreign_name(&mut self, process: &[u8], index: u32) {
+        let mut path = crate::store::Path { to: &mut self.name, length: 0 };
+        path.push(&process[..process.len().min(NAME_MAX - 12)]).push(b"~").push_number(u64::from(index));
+        self.name_len = path.length as u32;
     }
 }
 

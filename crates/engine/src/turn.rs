@@ -50,14 +50,13 @@ fn stranger() -> Option<&'static mut Thread> {
     // No handler may come before the thread is known: it would be a stranger once more, at a lock held here.
     let before = signals::hold();
     // SAFETY: a fresh thread is nobody else's.
-    let thread = unsafe { thread::fresh().as_mut() };
-    let thread = thread.map(|thread| {
-        thread.set_name(process.name(), index);
+    let mut thread = unsafe { thread::fresh().as_mut() };
+    if let Some(thread) = &mut thread {
+        thread.set_foreign_name(process.name(), index);
         let creation = process::Creation { number, parent: 0, index, born: born::FOREIGN, start: 0, pcs: [0; 6] };
         process::adopt(thread, &creation);
-        crate::tls::set(thread);
-        thread
-    });
+        crate::tls::set(*thread);
+    }
     signals::release(before);
     thread
 }

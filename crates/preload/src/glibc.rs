@@ -12,7 +12,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use libc::c_int;
 use retake_engine::objects::{Crew, Slot, Touch, Words};
-use retake_engine::sys;
+use retake_engine::{process, sys};
 
 /// `pthread_mutex_t`, also `mtx_t`.
 #[repr(C)]
@@ -80,7 +80,8 @@ impl Mutex {
     /// Version and owner, if it has room for them.
     pub fn slot(&self) -> Option<Slot> {
         let kind = self.kind.load(Relaxed);
-        (!self.is_robust()).then(|| Slot { words: &self.words, shared: kind & kind::SHARED != 0 })
+        let room = !self.is_robust() && process::get().short_cut;
+        room.then_some(Slot { words: &self.words, shared: kind & kind::SHARED != 0 })
     }
 
     /// Whether it has no room for a version. glibc marks every robust mutex as shared.

@@ -53,6 +53,9 @@ unsafe extern "C" fn start(_: c_int, _: *mut *mut c_char, envp: *mut *mut c_char
         }
         report::set_callers(handle::callers);
         handle::modules::note_all();
+        if !short_cut {
+            handle::input::note_unsupported(b"this libc's mutexes, which are not laid out as expected: slower, and");
+        }
         on_exit(handle::process::at_exit, core::ptr::null_mut());
         libc::pthread_atfork(
             Some(handle::process::before_fork),

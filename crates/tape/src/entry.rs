@@ -131,6 +131,7 @@ impl Default for Context {
 ///
 /// # Safety
 /// `to` must be valid for writes of [`ROOM`] bytes, and of the byte string besides where one is given.
+#[allow(clippy::missing_safety_doc)] // said above, for all of them
 pub mod write {
     use super::*;
 

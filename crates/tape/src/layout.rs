@@ -87,7 +87,7 @@ pub struct ProcessHeader {
     pub at_random: [u8; 16],
     pub started_ns: u64,
     pub name_len: u32,
-    /// Set if a function was used that is known and not replayed: bit per row of the list in `docs/`.
+    /// 1 if the program used something that is known and not replayed; the notes say what.
     pub unsupported: AtomicU32,
     pub name: [u8; NAME_MAX],
 }
@@ -104,7 +104,7 @@ pub struct ChunkHeader {
     pub index: u32,
     /// Bytes of payload that are written.
     pub used: AtomicU32,
-    /// Over `CHUNK_FIXED` bytes of this header and the payload; valid when `closed`.
+    /// Over this header up to here, `next` and the payload; valid when `closed`.
     pub crc: AtomicU32,
     pub closed: AtomicU32,
     pub spare: u32,
@@ -133,7 +133,7 @@ pub struct ThreadHeader {
     pub pcs: [u64; PCS],
     /// Over this structure with `crc` zero; valid when the file is sealed.
     pub crc: AtomicU32,
-    pub creations: AtomicU32,
+    pub spare: u32,
 }
 
 /// Size of the chunk header.

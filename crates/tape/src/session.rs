@@ -47,8 +47,6 @@ pub mod flag {
     pub const RICH: u32 = 1;
     /// Sleep as long as the program asked for, in a replay too.
     pub const REAL_TIME: u32 = 2;
-    /// Tell each step on standard error.
-    pub const VERBOSE: u32 = 4;
 }
 
 /// What a thread does when its tape has no more events and the recording did not end there by itself.

@@ -60,7 +60,7 @@ pub struct Chunk<'a> {
 
 /// The chunk at position `at`.
 pub fn chunk(bytes: &[u8], at: u64) -> Result<Chunk<'_>, Fault> {
-    if at < HEADER_SIZE || at % ALIGN != 0 {
+    if at < HEADER_SIZE || !at.is_multiple_of(ALIGN) {
         return Err(Fault::Structure(at));
     }
     let start = at as usize;

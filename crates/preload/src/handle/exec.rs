@@ -273,6 +273,10 @@ pub unsafe fn popen(command: *const c_char, how: *const c_char) -> *mut FILE {
             errno::set(libc::EINVAL);
             return null_mut();
         };
+        if with_pipes(|pipes| pipes.iter().all(|(stream, _)| !stream.is_null())) {
+            errno::set(libc::EMFILE);
+            return null_mut();
+        }
         let mut pipe = [0 as c_int; 2];
         if libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
             return null_mut();

@@ -7,7 +7,7 @@ use core::ffi::CStr;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{FILE, O_ACCMODE, O_WRONLY, c_char, c_int, mode_t, sockaddr, socklen_t};
-use retake_engine::turn;
+use retake_engine::{process, turn};
 use retake_tape::entry::note;
 
 /// Which names have been noted, roughly: a name that is taken for another is left out.
@@ -34,6 +34,10 @@ fn note_once(what: u8, words: &[u8]) {
 /// Tells that the program uses something that is not replayed.
 pub fn note_unsupported(words: &[u8]) {
     let before = errno::get();
+    // SAFETY: the header is mapped while recording.
+    if let Some(header) = unsafe { process::get().tape.header().as_ref() } {
+        header.unsupported.store(1, Relaxed);
+    }
     note_once(note::UNSUPPORTED, words);
     errno::set(before);
 }

@@ -105,7 +105,7 @@ unsafe fn acquire(op: Op, m: *mut Mutex, call: impl FnOnce() -> c_int) -> c_int 
     // SAFETY: the program's mutex.
     unsafe {
         if (*m).is_robust() && Meeting(m as usize).is_out_of_reach() {
-            note_unsupported(b"a robust mutex shared between processes: who takes it when is not replayed");
+            note_unsupported(b"a robust mutex shared between processes");
             return call();
         }
         if (*m).is_mine_again(sys_tid()) {

@@ -82,7 +82,7 @@ pub unsafe fn waitid(kind: idtype_t, id: id_t, info: *mut siginfo_t, how: c_int)
         let mut own: siginfo_t = core::mem::zeroed();
         let to = if info.is_null() { &raw mut own } else { info };
         if turn::recording() {
-            let result = call(to);
+            let result = turn::cancellable(Op::Wait, || call(to));
             let reason = errno::get();
             thread.begin();
             if result == 0 {
