@@ -191,9 +191,11 @@ impl Recording {
                 "address randomisation could not be switched off here, so pointers will differ between runs; the order is recorded all the same",
             );
         }
+        let mut cuts_told = 0;
         for path in take::files(&self.dir, TAPE_ENDING).unwrap_or_default() {
             let Some(header) = take::header(&path) else { continue };
             if header.state.load(Relaxed) == state::CUT {
+                cuts_told += 1;
                 say(cut_words(header.cut_errno.load(Relaxed) as i32));
             }
             if header.unsupported.load(Relaxed) != 0
@@ -203,8 +205,12 @@ impl Recording {
                 say(format_args!("it called {}, which is not replayed", names.join(", ")));
             }
         }
-        if session.cuts.load(Acquire) > 0 && self.args.verbose {
-            say(format_args!("{} cut short", words::count(session.cuts.load(Acquire).into(), "recording")));
+        let cuts = session.cuts.load(Acquire);
+        if cuts > cuts_told {
+            let lost = words::count(u64::from(cuts - cuts_told), "process");
+            say(format_args!(
+                "{lost} could not be recorded at all (a full disk, or no file to be had); the rest is kept"
+            ));
         }
         if sealed && self.program.futex_locks && (facts.events() == 0 || facts.threads() > facts.tapes.len() as u64) {
             let what =

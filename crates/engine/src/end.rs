@@ -4,6 +4,7 @@
 //! its process. It must not run ahead: it waits here until the process ends as it ended then.
 
 use crate::process::{self, Process};
+use crate::signals;
 use crate::sys;
 use crate::thread::{Thread, waiting};
 use crate::watch;
@@ -28,6 +29,8 @@ pub fn reached(thread: &mut Thread, _op: Op) {
         return;
     }
     thread.waits.store(waiting::END, Release);
+    // The program's timers go on; handling their signals would look like work for ever.
+    signals::hold_timers();
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
     loop {
         sys::sleep_ns(STEP_NS);

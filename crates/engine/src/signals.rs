@@ -85,6 +85,9 @@ pub fn flush(thread: &mut Thread) {
 /// Runs the handler of a recorded signal: here and now, or as soon as the program no longer blocks the signal.
 #[inline(never)]
 pub fn deliver(thread: &mut Thread, signal: Signal) {
+    if !is_handled(&signal) {
+        return;
+    }
     let signal = Signal { number: signal.number & !INSIDE, ..signal };
     let busy = thread.busy;
     let length = thread.delivering_len as usize;
@@ -126,6 +129,12 @@ pub fn hold() -> u64 {
     set_mask(libc::SIG_BLOCK, !open)
 }
 
+/// Keeps the signals of timers away.
+pub fn hold_timers() {
+    let timers = [libc::SIGALRM, libc::SIGVTALRM, libc::SIGPROF].into_iter().chain(34..=64);
+    set_mask(libc::SIG_BLOCK, timers.fold(0, |set, number| set | 1u64 << (number - 1)));
+}
+
 /// Puts the mask back.
 pub fn release(mask: u64) {
     set_mask(libc::SIG_SETMASK, mask);
@@ -143,9 +152,30 @@ static ARRIVED: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
 /// Nothing has moved for so long: the signal does not come.
 const PATIENCE_NS: i64 = 2_000_000_000;
 
+/// Signals that the program handles, a bit each: the tape's come no earlier than their handlers.
+static HANDLED: AtomicU64 = AtomicU64::new(0);
+
+/// The program now handles signal `number`, or no longer does.
+pub fn set_handled(number: i32, handled: bool) {
+    let bit = 1u64 << (number - 1);
+    if handled {
+        HANDLED.fetch_or(bit, AcqRel)
+    } else {
+        HANDLED.fetch_and(!bit, AcqRel)
+    };
+}
+
+fn is_handled(signal: &Signal) -> bool {
+    let number = signal.number & !INSIDE;
+    number == 0 || HANDLED.load(Acquire) >> (number - 1) & 1 != 0
+}
+
 /// Replay: whether the signal has been sent, as far as that can be known. One from this process has when its sender has
 /// come so far; one from another recorded process when it has arrived; all others are sent by nobody.
 pub fn is_sent(signal: &Signal) -> bool {
+    if !is_handled(signal) {
+        return false;
+    }
     if signal.sender != 0 {
         let seat = process::get().seat(signal.sender);
         return seat.is_none_or(|seat| seat.header.count.load(Acquire) >= signal.sent_at);

@@ -74,6 +74,8 @@ impl Store {
     /// Nobody else may use the store meanwhile.
     pub unsafe fn create(&mut self, directory: &[u8], ending: &str, begin: &Beginning<'_>) -> Result<(), c_int> {
         self.lock.reset();
+        // In a forked child it is still the parent's: a failure here must not be told there.
+        self.header = core::ptr::null_mut();
         for attempt in 0..1000 {
             let mut path = Path { to: &mut self.path, length: 0 };
             path.push(directory).push(b"/").push(begin.name);

@@ -63,10 +63,8 @@ pub unsafe fn sigaction(number: c_int, new: *const Action, old: *mut Action) -> 
             *action(number) = *ours;
             ours.sa_sigaction = handler as *const () as usize;
             ours.sa_flags |= SA_SIGINFO;
-            if process::mode() == mode::REPLAY {
-                // Signals that come by themselves must not use it up.
-                ours.sa_flags &= !SA_RESETHAND;
-            }
+            // Only a signal whose handler really runs may use it up, so `handler` does that.
+            ours.sa_flags &= !SA_RESETHAND;
         }
         let mut before: Action = core::mem::zeroed();
         let result = plain_sigaction(number, ours.as_ref().map_or(null(), |ours| ours), &raw mut before);
@@ -76,6 +74,14 @@ pub unsafe fn sigaction(number: c_int, new: *const Action, old: *mut Action) -> 
         }
         if let Some(old) = old.as_mut() {
             *old = if before.sa_sigaction == handler as *const () as usize { known } else { before };
+        }
+        if let Some(ours) = ours {
+            signals::set_handled(number, ours.sa_sigaction == handler as *const () as usize);
+            if !turn::recording()
+                && let Some(thread) = turn::enter()
+            {
+                thread.look_ahead();
+            }
         }
         result
     }
@@ -148,7 +154,7 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                 mode::RECORD => {
                     let signal = signals::read(thread, number, info);
                     if thread.busy > 0 && signals::defer(thread, signal) {
-                        return stay(number);
+                        return;
                     }
                     note(thread, signal.0);
                 }
@@ -163,7 +169,12 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
         errno::set(before);
         let act = *action(number);
         if act.sa_flags & SA_RESETHAND != 0 {
-            *action(number) = core::mem::zeroed();
+            let default: Action = core::mem::zeroed();
+            *action(number) = default;
+            // In a replay signals that come by themselves still go through here: see `by_default`.
+            if process::mode() != mode::REPLAY {
+                real::sigaction(number, &raw const default, null_mut());
+            }
         }
         match act.sa_sigaction {
             SIG_DFL | SIG_IGN => {}
@@ -176,19 +187,6 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                 let function: unsafe extern "C-unwind" fn(c_int) = core::mem::transmute(function);
                 function(number);
             }
-        }
-    }
-}
-
-/// A signal was deferred; its handler is still to come, even if it is to come only once.
-unsafe fn stay(number: c_int) {
-    // SAFETY: structures of ours.
-    unsafe {
-        let mut ours = *action(number);
-        if ours.sa_flags & SA_RESETHAND != 0 && ours.sa_sigaction != SIG_DFL {
-            ours.sa_sigaction = handler as *const () as usize;
-            ours.sa_flags |= SA_SIGINFO;
-            real::sigaction(number, &raw const ours, null_mut());
         }
     }
 }
