@@ -221,6 +221,17 @@ for thread in threads:
 print(done)
 "#;
 
+/// A script that runs ten programs is one take: their clocks, their ids and the scripts' own come back.
+#[test]
+fn a_shell_script_of_ten_programs() {
+    let script = "for i in 1 2 3; do date +%s%N; done; echo $$; sh -c 'echo $$ $PPID'; \
+                  x=$(date +%N); echo $x; pigz -n -p2 -c input | cksum; zstd -q -T2 -c input | cksum; \
+                  (sleep 0.01; echo late) & wait; false || echo $?";
+    for shell in ["dash", "bash"] {
+        same_as_recorded(&format!("script-{shell}"), shell, &[shell, "-c", script]);
+    }
+}
+
 #[test]
 fn python_threads() {
     same_everywhere("python", "python3", &[PYTHON, "-c", PYTHON_POOL]);
