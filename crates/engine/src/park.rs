@@ -266,10 +266,10 @@ pub fn wait_for_thread(thread: &mut Thread, thread_number: u32, count: u64) {
     thread.waits.store(waiting::NOT, Release);
 }
 
-/// The thread of `seat` has committed `count` events: wakes those that waited for it.
+/// The thread of `seat` has committed `count` events: wakes those that waited for it. One that begins to wait at this very
+/// moment may be missed; it looks again by itself.
 #[inline]
 pub fn reached(seat: &Seat, count: u64) {
-    fence(SeqCst);
     if seat.wanted.load(Relaxed) != 0 {
         seat.wanted.store(0, SeqCst);
         wake(core::ptr::from_ref(seat) as usize, core::ptr::null(), count);

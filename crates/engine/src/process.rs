@@ -410,6 +410,7 @@ pub fn adopt(thread: &mut Thread, creation: &Creation) {
         mode::REPLAY => {
             if let Some(seat) = process.seat(creation.number) {
                 thread.header = &raw mut seat.header;
+                thread.seat = seat;
                 let _ = thread.reader.open(process.bytes, seat.at);
                 thread.stop = thread.reader.stop();
             }

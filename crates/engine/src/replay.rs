@@ -1,7 +1,6 @@
 //! Replay: the next step of this thread's tape, and waiting until it may be taken.
 
 use crate::end;
-use crate::process;
 use crate::report;
 use crate::signals;
 use crate::thread::Thread;
@@ -110,6 +109,19 @@ impl Thread {
         }
     }
 
+    /// The version of the next event, if it is a hand-over and nothing else; then it is taken off.
+    pub fn take_hand_over(&mut self) -> Option<u64> {
+        match self.reader.next {
+            Some((at, Entry::HandOver(version))) if at == self.count() + 1 && self.busy == 0 && !self.live => {
+                self.begin();
+                self.reader.advance();
+                self.finish();
+                Some(version)
+            }
+            _ => None,
+        }
+    }
+
     /// Passes over soft entries that stand before the next event; signals among them are delivered.
     fn pass_soft(&mut self) {
         while let Some((at, entry)) = self.reader.next {
@@ -186,9 +198,9 @@ impl Thread {
         self.commit();
         self.sleeps = 0;
         self.look_ahead();
-        let count = self.count();
-        if let Some(seat) = process::get().seat(self.number) {
-            crate::park::reached(seat, count);
+        // SAFETY: seats live as long as the process.
+        if let Some(seat) = unsafe { self.seat.as_ref() } {
+            crate::park::reached(seat, self.count());
         }
     }
 

@@ -91,6 +91,8 @@ pub struct Thread {
     pub once: usize,
     pub once_control: usize,
     pub once_ran: bool,
+    /// The recorded thread that it plays (replay).
+    pub seat: *const crate::process::Seat,
     /// Stands in for the tape's header where there is none.
     pub spare_header: [u64; 13],
     /// How the parking table links it.

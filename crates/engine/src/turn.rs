@@ -94,6 +94,8 @@ pub struct Turn<'a, O: Object> {
     pub obtained: fn(c_int) -> bool,
     /// Whether failing is finding nothing, which costs no tape when it is repeated.
     pub polls: bool,
+    /// Whether a thread can be cancelled in the call.
+    pub cancels: bool,
 }
 
 fn never(_: c_int) -> bool {
@@ -102,12 +104,12 @@ fn never(_: c_int) -> bool {
 
 impl<'a, O: Object> Turn<'a, O> {
     pub fn new(op: Op, address: usize, object: &'a O) -> Self {
-        Turn { op, address, object, obtained: never, polls: false }
+        Turn { op, address, object, obtained: never, polls: false, cancels: false }
     }
 
     /// Failing is finding nothing.
     pub fn polling(op: Op, address: usize, object: &'a O) -> Self {
-        Turn { op, address, object, obtained: never, polls: true }
+        Turn { op, address, object, obtained: never, polls: true, cancels: false }
     }
 
     /// Obtains the object: `real` is the call as the program made it, `again` its blocking form for a replay.
@@ -128,7 +130,7 @@ impl<'a, O: Object> Turn<'a, O> {
             return step.result as c_int;
         }
         self.object.wait(thread, step.order);
-        let result = undisturbed(again);
+        let result = if self.cancels { undisturbed(again) } else { again() };
         if result != 0 && !(self.obtained)(result) {
             report::other(thread, self.op, "success");
         }

@@ -9,8 +9,9 @@ use crate::handle::input::note_unsupported;
 use crate::table::mutex::real;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use libc::{EOWNERDEAD, c_int, clockid_t, timespec};
-use retake_engine::objects::Meeting;
+use retake_engine::objects::{Meeting, Object, Slot};
 use retake_engine::process;
+use retake_engine::replay::Order;
 use retake_engine::thread::{Thread, fast};
 use retake_engine::turn::{self, Turn};
 use retake_engine::{sys, tls};
@@ -31,8 +32,11 @@ pub unsafe fn lock(m: *mut Mutex) -> c_int {
             if short == fast::RECORD && (*m).take_if_free((*thread).tid) {
                 return record_taken(thread, m);
             }
-            if short == fast::REPLAY && (*thread).count() + 1 < (*thread).stop && replay_own(thread, m) {
-                return 0;
+            if short == fast::REPLAY {
+                let plain = (*thread).count() + 1 < (*thread).stop;
+                if plain && replay_own(thread, m) || !plain && replay_hand_over(thread, m) {
+                    return 0;
+                }
             }
         }
         lock_slowly(m)
@@ -58,8 +62,11 @@ unsafe fn record_taken(thread: *mut Thread, m: *mut Mutex) -> c_int {
 unsafe fn record_hand_over(thread: *mut Thread, m: *mut Mutex) -> c_int {
     // SAFETY: this thread has the mutex, which is plain and so has room.
     unsafe {
-        let slot = retake_engine::objects::Slot { words: (*m).words(), shared: false };
-        Turn::new(Op::MutexLock, m as usize, &slot).record(&mut *thread, 0);
+        let (slot, thread) = (Slot { words: (*m).words(), shared: false }, &mut *thread);
+        thread.begin();
+        slot.took(thread);
+        thread.happen();
+        thread.finish();
         0
     }
 }
@@ -75,6 +82,21 @@ unsafe fn replay_own(thread: *mut Thread, m: *mut Mutex) -> bool {
             return false;
         }
         (*thread).commit();
+        true
+    }
+}
+
+/// A replayed lock whose only entry is a hand-over: the usual reason to wait.
+#[inline(never)]
+unsafe fn replay_hand_over(thread: *mut Thread, m: *mut Mutex) -> bool {
+    // SAFETY: as for `lock`.
+    unsafe {
+        let (slot, thread) = (Slot { words: (*m).words(), shared: false }, &mut *thread);
+        let Some(version) = thread.take_hand_over() else { return false };
+        slot.wait(thread, Order::Version(version));
+        lock_in_turn(m);
+        slot.taken(thread);
+        thread.happened();
         true
     }
 }
@@ -116,10 +138,13 @@ unsafe fn acquire(op: Op, m: *mut Mutex, call: impl FnOnce() -> c_int) -> c_int 
         let meeting = Meeting(m as usize);
         match &slot {
             Some(slot) => {
-                Turn { op, address: m as usize, object: slot, obtained, polls: op == Op::MutexTry }.acquire(call, again)
+                Turn { op, address: m as usize, object: slot, obtained, polls: op == Op::MutexTry, cancels: false }
+                    .acquire(call, again)
             }
-            None => Turn { op, address: m as usize, object: &meeting, obtained, polls: op == Op::MutexTry }
-                .acquire(call, again),
+            None => {
+                Turn { op, address: m as usize, object: &meeting, obtained, polls: op == Op::MutexTry, cancels: false }
+                    .acquire(call, again)
+            }
         }
     }
 }
@@ -164,7 +189,7 @@ pub unsafe fn unlock(m: *mut Mutex) -> c_int {
                 let wanted = words.wanted.load(Acquire) == version as u32;
                 (*m).release();
                 if wanted {
-                    retake_engine::objects::Slot { words, shared: false }.gave(version);
+                    Slot { words, shared: false }.gave(version);
                 }
                 return 0;
             }

@@ -28,6 +28,7 @@ unsafe fn take(op: Op, s: *mut Sem, call: impl FnOnce() -> c_int) -> c_int {
     let object = unsafe { (*s).touch() };
     let mut turn = Turn::new(op, s as usize, &object);
     turn.polls = op == Op::SemTry;
+    turn.cancels = true;
     let mut before = errno::get();
     // SAFETY: the program's semaphore.
     let again = || unsafe {

@@ -153,6 +153,7 @@ impl Drop for AtEnd {
 unsafe fn join_by(op: Op, t: pthread_t, to: *mut *mut c_void, call: impl FnOnce() -> c_int) -> c_int {
     let mut turn = Turn::new(op, t as usize, &Nothing);
     turn.polls = op == Op::ThreadTryJoin;
+    turn.cancels = true;
     // SAFETY: the program's thread.
     turn.acquire(call, || park::aside(|| unsafe { real::pthread_join(t, to) }))
 }
