@@ -19,7 +19,7 @@ use std::process::ExitCode;
 pub struct Workload {
     group: &'static str,
     name: String,
-    /// What is run; `{input}` stands for the 48 MB of text that the compressors and the sorter read.
+    /// What is run; `{input}` stands for the 48 MB of text that the compressors read.
     command: Vec<String>,
     /// The program writes its own nanoseconds per operation on standard error.
     self_timed: bool,
@@ -61,7 +61,6 @@ const REAL: &[(&str, &str)] = &[
     ("pbzip2", "pbzip2 -p2 -k -c {input}"),
     ("xz", "xz -T2 -0 -k -c {input}"),
     ("zstd", "zstd -T2 -5 -q -c {input}"),
-    ("sort", "sort --parallel=2 -S 64M {input}"),
 ];
 
 fn main() -> ExitCode {

@@ -165,7 +165,7 @@ pub fn open(path: &Path) -> Result<Take> {
     extract(file, length, temp.path()).map_err(refuse)?;
     let mut take = Take::open(temp.path(), Origin::Packed)?;
     take.tapes()?;
-    take.unpacked = Some(temp);
+    take.unpacked = Some((path.to_owned(), temp));
     Ok(take)
 }
 

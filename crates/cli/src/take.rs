@@ -27,8 +27,8 @@ pub struct Take {
     pub dir: PathBuf,
     pub facts: Facts,
     pub origin: Origin,
-    /// Where a packed take was unpacked for the time being.
-    pub unpacked: Option<TempDir>,
+    /// The file of a packed take, and where it was unpacked for the time being.
+    pub unpacked: Option<(PathBuf, TempDir)>,
 }
 
 impl Take {
@@ -85,8 +85,9 @@ impl Take {
 
     /// How the take is named in a command to type.
     pub fn label(&self) -> String {
-        match self.origin {
-            Origin::Store => self.facts.name.clone(),
+        match (&self.origin, &self.unpacked) {
+            (Origin::Store, _) => self.facts.name.clone(),
+            (_, Some((file, _))) => words::shell(&file.to_string_lossy()),
             _ => words::shell(&self.dir.to_string_lossy()),
         }
     }
