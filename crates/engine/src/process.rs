@@ -412,7 +412,7 @@ pub fn adopt(thread: &mut Thread, creation: &Creation) {
                 thread.header = &raw mut seat.header;
                 thread.seat = seat;
                 let _ = thread.reader.open(process.bytes, seat.at);
-                thread.stop = thread.reader.stop();
+                thread.set_stops();
             }
         }
         _ => {}

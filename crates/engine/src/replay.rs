@@ -99,10 +99,14 @@ impl Thread {
     pub fn take_due(&mut self, number: u8) -> Option<Signal> {
         match self.reader.next {
             Some((at, Entry::Signal(signal)))
-                if at <= self.count() + 1 && signal.number == number && !self.live && signals::is_sent(&signal) =>
+                if at <= self.count() + 1
+                    && signal.number == number
+                    && self.releases >= signal.releases
+                    && !self.live
+                    && signals::is_sent(&signal) =>
             {
                 self.reader.advance();
-                self.stop = self.reader.stop();
+                self.set_stops();
                 Some(signal)
             }
             _ => None,
@@ -204,6 +208,23 @@ impl Thread {
         }
     }
 
+    /// Where the short cuts must stop: before the next entry, and where a handler is due.
+    pub fn set_stops(&mut self) {
+        self.stop = self.reader.stop();
+        self.release_stop = match self.reader.next {
+            Some((at, Entry::Signal(signal))) if at <= self.count() + 1 => signal.releases,
+            _ => u64::MAX,
+        };
+    }
+
+    /// The thread has released an object: a handler that is due only now runs.
+    #[inline]
+    pub fn released(&mut self) {
+        if self.releases >= self.release_stop && self.busy == 0 && !self.live {
+            self.look_ahead();
+        }
+    }
+
     /// The thread is about to end: handlers that ran after its last event run now.
     pub fn settle(&mut self) {
         if !self.live && self.reader.polls_left == 0 {
@@ -221,13 +242,13 @@ impl Thread {
                 break;
             }
             // What a thread sends itself comes by itself, inside the call that sends it.
-            if signal.sender == self.number || !signals::is_sent(&signal) {
+            if signal.sender == self.number || self.releases < signal.releases || !signals::is_sent(&signal) {
                 break;
             }
             self.reader.advance();
             signals::deliver(self, signal);
         }
-        self.stop = self.reader.stop();
+        self.set_stops();
         self.finish();
     }
 
@@ -278,7 +299,7 @@ impl Thread {
                         return Some(ns);
                     }
                 }
-                Entry::Signal(signal) if !signals::is_sent(&signal) => return None,
+                Entry::Signal(signal) if self.releases < signal.releases || !signals::is_sent(&signal) => return None,
                 Entry::Signal(signal) => {
                     self.reader.advance();
                     signals::deliver(self, signal);

@@ -44,7 +44,8 @@ pub unsafe fn read(thread: &Thread, number: i32, info: *const libc::siginfo_t) -
         }
     }
     let (sender, sent_at) = ((sent >> SENT_BITS) as u32, sent & ((1 << SENT_BITS) - 1));
-    (Signal { number: number as u8, code: info.code, pid: info.pid, value: info.value, sender, sent_at }, info.uid)
+    let (number, releases) = (number as u8, thread.releases);
+    (Signal { number, code: info.code, pid: info.pid, value: info.value, sender, sent_at, releases }, info.uid)
 }
 
 const SENT_BITS: u32 = 40;

@@ -51,6 +51,10 @@ pub struct Thread {
     pub header: *mut ThreadHeader,
     /// The first event that is not plain: it has an entry, or lies behind the tape (replay).
     pub stop: u64,
+    /// Objects that it has released.
+    pub releases: u64,
+    /// The release after which a handler is due (replay); `u64::MAX` if none is.
+    pub release_stop: u64,
     pub writer: Writer,
     pub rich: Writer,
     pub reader: Reader,
@@ -125,6 +129,13 @@ impl Thread {
     pub fn commit(&self) {
         // SAFETY: the header lives as long as the thread; only this thread writes the count.
         unsafe { core::arch::asm!("inc qword ptr [{}]", in(reg) &raw const (*self.header).count, options(nostack)) }
+    }
+
+    /// It is about to release an object. One instruction, for the same reason.
+    #[inline(always)]
+    pub fn releases(&self) {
+        // SAFETY: this thread's own field.
+        unsafe { core::arch::asm!("inc qword ptr [{}]", in(reg) &raw const self.releases, options(nostack)) }
     }
 
     /// Names this thread as the `index`-th creation of the thread called `parent`.
@@ -229,6 +240,7 @@ unsafe fn blank(thread: *mut Thread) -> *mut Thread {
         let next = (*thread).next.load(Relaxed);
         core::ptr::write_bytes(thread, 0, 1);
         (*thread).next.store(next, Relaxed);
+        (*thread).release_stop = u64::MAX;
         (*thread).writer = Writer::new();
         (*thread).rich = Writer::new();
         (*thread).reader = Reader::new();

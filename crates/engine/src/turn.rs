@@ -250,6 +250,17 @@ unsafe extern "C" {
     fn libc_cancel_state(state: c_int, old: *mut c_int) -> c_int;
 }
 
+/// Makes a call that releases an object. No event, but a handler may have run after it.
+pub fn releasing(call: impl FnOnce() -> c_int) -> c_int {
+    let Some(thread) = enter() else { return call() };
+    thread.releases();
+    let result = call();
+    if !recording() {
+        thread.released();
+    }
+    result
+}
+
 /// A call without an object whose result could have been another. `real` gives 0 or what is to be noted; `replay` makes
 /// the result so again.
 #[inline]

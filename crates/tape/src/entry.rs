@@ -66,6 +66,9 @@ pub struct Signal {
     /// The thread of the same process that sent it, and how many events that had committed; 0 if it came from elsewhere.
     pub sender: u32,
     pub sent_at: u64,
+    /// How many objects the handling thread had released by then: releases are no events, but the handler may have to
+    /// come after one.
+    pub releases: u64,
 }
 
 /// One entry.
@@ -214,7 +217,7 @@ pub mod write {
             to.write(signal.number);
             let to = put(to.add(1), zigzag(i64::from(signal.code)));
             let to = put(put(to, u64::from(signal.pid)), signal.value);
-            put(put(to, u64::from(signal.sender)), signal.sent_at)
+            put(put(put(to, u64::from(signal.sender)), signal.sent_at), signal.releases)
         }
     }
 
@@ -338,6 +341,7 @@ impl<'a> Cursor<'a> {
                 value: self.number()?,
                 sender: u32::try_from(self.number()?).map_err(|_| Garbled)?,
                 sent_at: self.number()?,
+                releases: self.number()?,
             }),
             kind::AFTER => {
                 let own = self.number()?;
@@ -372,7 +376,7 @@ mod tests {
     fn what_is_written_is_read() {
         let mut room = [0u8; 1024];
         let mut c = Context::new();
-        let signal = Signal { number: 14, code: -6, pid: 77, value: 1 << 60, sender: 4, sent_at: 1 << 33 };
+        let signal = Signal { number: 14, code: -6, pid: 77, value: 1 << 60, sender: 4, sent_at: 1 << 33, releases: 5 };
         let start = room.as_mut_ptr();
         // SAFETY: the room is long enough for these few entries.
         let end = unsafe {

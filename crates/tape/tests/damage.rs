@@ -111,7 +111,8 @@ fn light() -> Vec<u8> {
     let (mut one, mut two, mut other) = (Vec::new(), Vec::new(), Vec::new());
     let (mut mine, mut theirs) = (Context::new(), Context::new());
     let c = &mut mine;
-    let signal = Signal { number: 14 | INSIDE, code: -6, pid: 4711, value: 1 << 60, sender: 2, sent_at: 3 };
+    let signal =
+        Signal { number: 14 | INSIDE, code: -6, pid: 4711, value: 1 << 60, sender: 2, sent_at: 3, releases: 9 };
     // SAFETY: `written` gives room for an entry and a short string.
     unsafe {
         written(&mut one, |to| write::note(c, to, 1, note::FILE, b"/etc/hosts"));

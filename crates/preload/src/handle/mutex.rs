@@ -179,10 +179,12 @@ pub unsafe fn unlock(m: *mut Mutex) -> c_int {
         if !thread.is_null() && (*m).is_plain() {
             let short = (*thread).fast.load(Relaxed);
             if short == fast::RECORD {
+                (*thread).releases();
                 (*m).release();
                 return 0;
             }
             if short == fast::REPLAY {
+                (*thread).releases();
                 let words = (*m).words();
                 let version = words.version.load(Relaxed) + 1;
                 words.version.swap(version, core::sync::atomic::Ordering::SeqCst);
@@ -191,6 +193,7 @@ pub unsafe fn unlock(m: *mut Mutex) -> c_int {
                 if wanted {
                     Slot { words, shared: false }.gave(version);
                 }
+                (*thread).released();
                 return 0;
             }
         }
@@ -205,7 +208,7 @@ unsafe fn unlock_slowly(m: *mut Mutex) -> c_int {
     unsafe {
         let Some(thread) = turn::enter() else { return real::pthread_mutex_unlock(m) };
         turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
-        give(m, || real::pthread_mutex_unlock(m))
+        turn::releasing(|| give(m, || real::pthread_mutex_unlock(m)))
     }
 }
 

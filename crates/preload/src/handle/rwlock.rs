@@ -77,6 +77,6 @@ pub unsafe fn unlock(l: *mut RwLock) -> c_int {
                 (*l).crew().give();
             }
         }
-        real::pthread_rwlock_unlock(l)
+        turn::releasing(|| real::pthread_rwlock_unlock(l))
     }
 }

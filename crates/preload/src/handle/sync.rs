@@ -30,7 +30,7 @@ pub unsafe fn spin_unlock(l: *mut pthread_spinlock_t) -> c_int {
         turn::tell(thread, Op::SpinUnlock, 0, l as usize, 0, 0);
     }
     // SAFETY: the program's lock.
-    unsafe { real::pthread_spin_unlock(l) }
+    turn::releasing(|| unsafe { real::pthread_spin_unlock(l) })
 }
 
 pub unsafe fn spin_init(l: *mut pthread_spinlock_t, shared: c_int) -> c_int {
