@@ -30,15 +30,22 @@ pub fn set_callers(function: fn() -> [u64; 6]) {
 }
 
 fn write(body: impl FnOnce(&mut Path<'_>)) -> ! {
-    if let Some(session) = process::get().session()
-        && session.report_state.compare_exchange(0, 1, AcqRel, Acquire).is_ok()
-    {
-        // SAFETY: whoever turned the state to 1 is the only writer.
-        let room = unsafe { core::slice::from_raw_parts_mut(session.report.as_ptr().cast_mut(), REPORT_MAX) };
-        let mut lines = Path { to: room, length: 0 };
-        body(&mut lines);
-        session.report_len.store(lines.length.min(REPORT_MAX) as u32, Release);
-        session.report_state.store(2, Release);
+    if let Some(session) = process::get().session() {
+        if session.report_state.compare_exchange(0, 1, AcqRel, Acquire).is_ok() {
+            // SAFETY: whoever turned the state to 1 is the only writer.
+            let room = unsafe { core::slice::from_raw_parts_mut(session.report.as_ptr().cast_mut(), REPORT_MAX) };
+            let mut lines = Path { to: room, length: 0 };
+            body(&mut lines);
+            session.report_len.store(lines.length.min(REPORT_MAX) as u32, Release);
+            session.report_state.store(2, Release);
+        }
+        // Another thread may be writing: its report must be whole before the process ends.
+        for _ in 0..2000 {
+            if session.report_state.load(Acquire) == 2 {
+                break;
+            }
+            sys::sleep_ns(1_000_000);
+        }
     }
     loop {
         // SAFETY: the process ends here.
