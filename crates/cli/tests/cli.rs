@@ -371,8 +371,8 @@ fn a_changed_program_replays_or_says_why_not() {
     assert_eq!(printed(&replayed), printed(&recorded));
     assert!(said(&replayed).contains("has changed since the recording"), "{}", said(&replayed));
     assert!(said(&replayed).contains("more"));
-    // Another call where the tape has a join.
-    let other = "{ pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); pthread_t x; pthread_create(&x, 0, work, &names[0]); }";
+    // Another call where the tape has a join, when the workers have long had the lock: so it is main that notices.
+    let other = "{ for (volatile long i = 0; i < 100000000; i++) {} pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); pthread_t x; pthread_create(&x, 0, work, &names[0]); }";
     home.compile("counter", &COUNTER.replace("CHANGE", other), &[]);
     let diverged = home.run(&["replay", "--patience", "5"]);
     assert_eq!(diverged.status.code(), Some(120), "{}", said(&diverged));
