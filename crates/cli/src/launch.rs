@@ -86,16 +86,29 @@ extern "C" fn hand_on(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_v
     }
 }
 
-/// What the Rust runtime changes before `main`: whether SIGPIPE was ignored, and which of the three streams were closed.
-static PIPE_IGNORED: AtomicI32 = AtomicI32::new(0);
+/// Signals that retake ignores, so that a write fails instead: Rust's runtime the first, [`survive_limits`] the second.
+const MADE_ERRORS: [i32; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
+/// What is changed before the program is started: which of these signals were ignored already (a bit each), and which of
+/// the three streams were closed.
+static IGNORED: AtomicI32 = AtomicI32::new(0);
 static CLOSED: AtomicI32 = AtomicI32::new(0);
+
+/// A limit on the size of files makes retake's writes fail; it does not kill retake.
+pub fn survive_limits() {
+    // SAFETY: a write that fails is told.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
 
 extern "C" fn note_start() {
     // SAFETY: only asks.
     unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(libc::SIGPIPE, std::ptr::null(), &mut action);
-        PIPE_IGNORED.store(i32::from(action.sa_sigaction == libc::SIG_IGN), SeqCst);
+        let is_ignored = |signal: &i32| {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(*signal, std::ptr::null(), &mut action);
+            action.sa_sigaction == libc::SIG_IGN
+        };
+        let ignored = MADE_ERRORS.iter().enumerate().filter(|(_, signal)| is_ignored(signal));
+        IGNORED.store(ignored.fold(0, |bits, (at, _)| bits | 1 << at), SeqCst);
         let closed = (0..3).filter(|stream| libc::fcntl(*stream, libc::F_GETFD) < 0);
         CLOSED.store(closed.fold(0, |bits, stream| bits | 1 << stream), SeqCst);
     }
@@ -150,7 +163,8 @@ fn start(launch: &Launch, before: &[(i32, libc::sigaction)]) -> Result<(i32, boo
     // that it uses was made before the fork.
     let child = unsafe {
         if libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
-            return Err(Failure::own(format!("cannot make a pipe: {}", plain(&std::io::Error::last_os_error()))));
+            let what = format!("cannot make a pipe: {}", plain(&std::io::Error::last_os_error()));
+            return Err(Failure::own(what).next("ulimit -n, which tells how many open files are allowed"));
         }
         let mut all: libc::sigset_t = std::mem::zeroed();
         let mut mask: libc::sigset_t = std::mem::zeroed();
@@ -161,8 +175,10 @@ fn start(launch: &Launch, before: &[(i32, libc::sigaction)]) -> Result<(i32, boo
             for (signal, old) in before {
                 libc::sigaction(*signal, old, std::ptr::null_mut());
             }
-            if PIPE_IGNORED.load(SeqCst) == 0 {
-                libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            for (at, signal) in MADE_ERRORS.iter().enumerate() {
+                if IGNORED.load(SeqCst) & 1 << at == 0 {
+                    libc::signal(*signal, libc::SIG_DFL);
+                }
             }
             libc::sigprocmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut());
             let tell = |what: u8| {

@@ -117,6 +117,7 @@ fn run(cli: Cli) -> Result<Ending> {
 }
 
 fn main() {
+    launch::survive_limits();
     let cli = Cli::try_parse().unwrap_or_else(|error| {
         if !error.use_stderr() {
             let _ = error.print();

@@ -183,7 +183,8 @@ impl Recording {
     }
 
     fn tell_shortcomings(&self, session: &Mapped, facts: &Facts, sealed: bool) {
-        if !sealed {
+        // Nothing is wrong with a daemon: the next command that uses the take seals it.
+        if !sealed && !self.args.quiet {
             say("some of its processes are still running; the take is complete when they have ended");
         }
         if !facts.aslr_off {
@@ -269,9 +270,14 @@ pub fn sums(facts: &Facts) -> String {
 
 /// That and why a recording stopped early.
 pub fn cut_words(errno: i32) -> String {
+    format!("the recording stopped {}; everything up to there is kept", cut_reason(errno))
+}
+
+/// When and why it stopped.
+pub fn cut_reason(errno: i32) -> String {
     let why = crate::status::plain(&std::io::Error::from_raw_os_error(errno));
     let when = if errno == libc::ENOSPC || errno == libc::EDQUOT { "when the disk was full" } else { "early" };
-    format!("the recording stopped {when} ({why}); everything up to there is kept")
+    format!("{when} ({why})")
 }
 
 fn unsupported(tape: &retake_tape::reader::Tape) -> BTreeSet<String> {

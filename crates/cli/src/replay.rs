@@ -9,7 +9,8 @@ use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::Store;
 use crate::symbols::Symbols;
 use crate::take::{Take, TempDir};
-use crate::{Ending, shim, words};
+use crate::{Ending, record, shim, words};
+use retake_tape::layout::state;
 use retake_tape::reader::Tape;
 use retake_tape::session::{FILE as SESSION, at_end, flag};
 use std::ffi::OsString;
@@ -86,7 +87,7 @@ pub fn main(args: Args) -> Result<Ending> {
             output.print()?;
         }
         last = ran?;
-        if args.check && player.take.facts.ended.is_some_and(|recorded| recorded != last) {
+        if args.check && player.recorded_end().is_some_and(|recorded| recorded != last) {
             return Err(other_end(&player.take, last, time));
         }
         if let Some(output) = output {
@@ -96,12 +97,17 @@ pub fn main(args: Args) -> Result<Ending> {
             }
         }
     }
+    if let Some(errno) = player.cut().filter(|_| player.at_end == at_end::STOP) {
+        say(format_args!("the recording stopped {}, so the replay ends there", record::cut_reason(errno)));
+        let label = player.take.label();
+        say(format_args!("next: retake replay --at-end live {label}, which lets the program go on from there"));
+    }
     if args.check {
         let outputs = if capture { ", same output" } else { "" };
         say(format_args!("{}: same end ({}){outputs}", words::count(args.times.into(), "replay"), last.words()));
         return Ok(Ending::Status(Status::Fine));
     }
-    if let Some(recorded) = player.take.facts.ended.filter(|recorded| *recorded != last) {
+    if let Some(recorded) = player.recorded_end().filter(|recorded| *recorded != last) {
         say(format_args!("the recording ended with {}, this replay with {}", recorded.words(), last.words()));
     }
     Ok(Ending::Like(last))
@@ -151,6 +157,17 @@ impl Player {
         }
         let (command, flags, at_end) = (Vec::new(), 0, at_end::STOP);
         Ok(Player { take, tapes, command, flags, at_end, patience_ms: 60_000, silent: false })
+    }
+
+    /// Why the recording of a process stopped before the process did, if that happened.
+    fn cut(&self) -> Option<i32> {
+        let cut = self.tapes.iter().find(|tape| tape.header.state.load(Relaxed) == state::CUT)?;
+        Some(cut.header.cut_errno.load(Relaxed) as i32)
+    }
+
+    /// How the recording ended, if the tapes go so far.
+    fn recorded_end(&self) -> Option<Ended> {
+        self.take.facts.ended.filter(|_| self.cut().is_none())
     }
 
     /// Says what may make this replay go another way.

@@ -4,6 +4,7 @@ use crate::fixture::Fixture;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Compiles into `folder` and returns the program; returns at once when it is there already.
 pub fn compile(fixture: &Fixture, folder: &Path) -> Result<PathBuf, String> {
@@ -14,7 +15,10 @@ pub fn compile(fixture: &Fixture, folder: &Path) -> Result<PathBuf, String> {
         return Ok(program);
     }
     fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let unfinished = folder.join(format!("{}-{hash:016x}.{}", fixture.name, std::process::id()));
+    // Tests of one process, and of several, may compile the same fixture at the same time.
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let unfinished = folder.join(format!("{}-{hash:016x}.{process}.{number}", fixture.name));
     let output = Command::new(&compiler)
         .args(["-O1", "-g", "-o"])
         .arg(&unfinished)

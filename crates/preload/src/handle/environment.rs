@@ -78,11 +78,15 @@ pub unsafe fn take(envp: *mut *mut c_char) -> Option<Part> {
                     let name = variable::PRELOAD.len() + 1;
                     let rest = bytes.len() - name - end - 1;
                     core::ptr::copy(entry.add(name + end + 1), entry.add(name), rest);
+                    blank(entry.add(name + rest), end + 1);
                     *to = entry;
                     to = to.add(1);
+                } else {
+                    blank(entry, bytes.len());
                 }
                 continue;
             }
+            blank(entry, bytes.len());
             for (index, name) in
                 [variable::MODE, variable::TAKE, variable::SESSION, variable::PAD].into_iter().enumerate()
             {
@@ -106,6 +110,12 @@ pub unsafe fn take(envp: *mut *mut c_char) -> Option<Part> {
         *to = null_mut();
     }
     Some(part)
+}
+
+/// Nor shall who reads `/proc/self/environ`, which is this very memory, find the text.
+unsafe fn blank(text: *mut c_char, length: usize) {
+    // SAFETY: the caller's text, of that length.
+    unsafe { core::ptr::write_bytes(text, 0, length) };
 }
 
 unsafe fn has_part(envp: *mut *mut c_char) -> bool {
@@ -182,14 +192,6 @@ impl Environment {
             } else {
                 text(&[b"LD_PRELOAD=", kept.shim, b":", preload])
             };
-            push(preload_text);
-            for same in kept.same.iter().filter(|text| !text.is_null()) {
-                push(*same);
-            }
-            let mut name = [0u8; NAME_MAX];
-            let name_len = child_name(&mut name, thread.name(), thread.creations);
-            push(text(&[b"RETAKE_NAME=", &name[..name_len]]));
-            push(text(&[b"RETAKE_BORN=", &[b'0' + born::EXEC as u8]]));
             for index in 0..length {
                 let entry = *envp.add(index);
                 let bytes = CStr::from_ptr(entry).to_bytes();
@@ -199,6 +201,15 @@ impl Environment {
                     push(entry);
                 }
             }
+            // Ours come last: what they leave behind in `/proc/self/environ` are empty texts at its end.
+            push(preload_text);
+            for same in kept.same.iter().filter(|text| !text.is_null()) {
+                push(*same);
+            }
+            let mut name = [0u8; NAME_MAX];
+            let name_len = child_name(&mut name, thread.name(), thread.creations);
+            push(text(&[b"RETAKE_NAME=", &name[..name_len]]));
+            push(text(&[b"RETAKE_BORN=", &[b'0' + born::EXEC as u8]]));
             push(null());
             Environment { strings, memory, size }
         }

@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 use libc::{c_char, c_int, c_void, pid_t};
 use retake_engine::process::{self, mode};
 use retake_engine::turn;
-use retake_engine::{end, sys, thread};
+use retake_engine::{end, signals, sys, thread};
 use retake_tape::layout::state;
 use retake_tape::op::Op;
 
@@ -38,13 +38,13 @@ pub extern "C" fn after_fork_in_child() {
 
 pub unsafe fn fork() -> pid_t {
     // SAFETY: a fork as the program asked for it.
-    forked(|| unsafe { real::fork() })
+    copied(|| unsafe { real::fork() })
 }
 
 /// The fork that runs no handlers, so that ours must be called here.
 pub unsafe fn fork_alone() -> pid_t {
     // SAFETY: a fork as the program asked for it.
-    forked(|| unsafe {
+    copied(|| unsafe {
         before_fork();
         let pid = real::_Fork();
         if pid == 0 {
@@ -56,10 +56,26 @@ pub unsafe fn fork_alone() -> pid_t {
     })
 }
 
-/// Makes a child by `call` and notes its id; the child's own events go to a tape of its own. Two events: what the child
-/// does may come between them, even the end of its parent.
+/// Makes a child that goes on from here, too. No handler may run between the two events: a replay could not tell whether
+/// the child has seen what it did.
+fn copied(call: impl FnOnce() -> pid_t) -> pid_t {
+    let mut before = None;
+    let pid = child_by(|| before = Some(signals::hold()), call);
+    if let Some(mask) = before {
+        signals::release(mask);
+    }
+    pid
+}
+
+/// Makes a child that executes another program.
 pub fn forked(call: impl FnOnce() -> pid_t) -> pid_t {
-    if !begin_child() {
+    child_by(|| {}, call)
+}
+
+/// Makes a child by `call` and notes its id; the child's own events go to a tape of its own. Two events: what the child
+/// does may come between them, even the end of its parent. `hold` is called before the first.
+fn child_by(hold: impl FnOnce(), call: impl FnOnce() -> pid_t) -> pid_t {
+    if !begin_child(hold) {
         return call();
     }
     if !turn::recording()
@@ -78,9 +94,10 @@ pub fn forked(call: impl FnOnce() -> pid_t) -> pid_t {
 }
 
 /// The first event of making a child. False if it does not count.
-fn begin_child() -> bool {
+fn begin_child(hold: impl FnOnce()) -> bool {
     let Some(thread) = turn::enter() else { return false };
     if turn::recording() {
+        hold();
         thread.begin();
         thread.happen();
         thread.finish();
@@ -88,6 +105,7 @@ fn begin_child() -> bool {
     }
     let counts = thread.step(Op::Fork).is_some();
     if counts {
+        hold();
         thread.happened();
     }
     counts
@@ -109,7 +127,7 @@ fn end_child(pid: pid_t) -> pid_t {
 
 /// The two halves of [`vfork`], called from its assembly.
 extern "C" fn before_vfork() {
-    begin_child();
+    begin_child(|| {});
 }
 
 extern "C" fn after_vfork(pid: pid_t) -> pid_t {

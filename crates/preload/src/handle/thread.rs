@@ -45,47 +45,62 @@ pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Th
     let Some(thread) = turn::enter() else { return call(None) };
     process::get().threaded = true;
     thread.creations += 1;
-    let number = if turn::recording() {
+    if turn::recording() {
+        // No handler between the event and the new thread: a replay could not tell whether it ran before or after.
+        let before = signals::hold();
         let number = process::next_number();
         thread.begin();
         thread.created(u64::from(number));
         thread.happen();
         thread.finish();
-        number
-    } else {
-        let Some(step) = thread.step(Op::ThreadCreate) else { return call(None) };
-        thread.happened();
-        if thread.next_is(Op::ThreadCreate) {
-            let failed = thread.step(Op::ThreadCreate).map_or(0, |step| step.result);
-            thread.happened();
-            return failed as c_int;
-        }
-        step.created as u32
-    };
-    turn::tell(thread, Op::ThreadCreate, thread.count(), start, u64::from(number), 0);
-    // SAFETY: a fresh thread is nobody else's.
-    let Some(child) = (unsafe { thread::fresh().as_mut() }) else { return call(None) };
-    child.set_name(thread.name(), thread.creations);
-    (child.number, child.parent, child.index) = (number, thread.number, thread.creations);
-    (child.start, child.argument) = (start, argument);
-    if turn::recording() {
-        child.pcs = callers();
-    }
-    let child_at = core::ptr::from_mut(child);
-    // The new thread handles signals only when the engine knows it: see `run`.
-    let before = signals::hold();
-    child.mask = before;
-    let result = call(Some(child));
-    signals::release(before);
-    if result != 0 {
-        // SAFETY: the thread never came to be.
-        unsafe { (*child_at).in_use.store(0, Release) };
-        if turn::recording() {
+        let result = make(thread, number, start, argument, before, call);
+        if result != 0 {
             thread.begin();
             thread.result(Op::ThreadCreate, i64::from(result));
             thread.happen();
             thread.finish();
         }
+        signals::release(before);
+        return result;
+    }
+    let Some(step) = thread.step(Op::ThreadCreate) else { return call(None) };
+    // Handlers that ran behind the event run when the thread is there: they may wait for what it does.
+    let before = signals::hold();
+    thread.happened();
+    let result = if thread.next_is(Op::ThreadCreate) {
+        let failed = thread.step(Op::ThreadCreate).map_or(0, |step| step.result);
+        thread.happened();
+        failed as c_int
+    } else {
+        make(thread, step.created as u32, start, argument, before, call)
+    };
+    signals::release(before);
+    result
+}
+
+/// Makes the thread that has `number`. Signals are held; `mask` is what the thread begins with: see [`run`].
+fn make(
+    thread: &mut Thread,
+    number: u32,
+    start: usize,
+    argument: usize,
+    mask: u64,
+    call: impl FnOnce(Option<&mut Thread>) -> c_int,
+) -> c_int {
+    turn::tell(thread, Op::ThreadCreate, thread.count(), start, u64::from(number), 0);
+    // SAFETY: a fresh thread is nobody else's.
+    let Some(child) = (unsafe { thread::fresh().as_mut() }) else { return call(None) };
+    child.set_name(thread.name(), thread.creations);
+    (child.number, child.parent, child.index) = (number, thread.number, thread.creations);
+    (child.start, child.argument, child.mask) = (start, argument, mask);
+    if turn::recording() {
+        child.pcs = callers();
+    }
+    let child_at = core::ptr::from_mut(child);
+    let result = call(Some(child));
+    if result != 0 {
+        // SAFETY: the thread never came to be.
+        unsafe { (*child_at).in_use.store(0, Release) };
     }
     result
 }

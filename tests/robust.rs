@@ -1,0 +1,330 @@
+//! What must not hurt: full disks, limits, kills, many children, many threads, signals in the middle of everything.
+//!
+//! Each test runs a program bare and recorded: the same output but for its line `order`, and the same end. What was
+//! recorded is readable, and the replay brings `order` back. Disks are made here, in a mount namespace of the test's
+//! own; where that is forbidden the test fails and says so.
+
+use retake_testkit::{Fixture, Kit, Outcome, run};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const REPLAYS: usize = 3;
+
+/// A folder of one test, and the program that it runs.
+struct Place {
+    kit: Kit,
+    dir: PathBuf,
+    program: PathBuf,
+}
+
+impl Place {
+    fn new(name: &str, program: &str) -> Place {
+        let kit = Kit::new(env!("CARGO_BIN_EXE_retake"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("robust"));
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs/robust").join(program);
+        let program = kit.compile(&Fixture::load(&source.with_extension("c")).unwrap()).unwrap();
+        let dir = kit.scratch(name).unwrap();
+        Place { kit, dir, program }
+    }
+
+    /// A shell that finds `retake` and the program, and sees no setting of the person who runs the tests.
+    fn shell(&self, script: &str) -> Command {
+        let retake = self.kit.retake(&self.dir);
+        let mut shell = Command::new("sh");
+        shell.current_dir(&self.dir).args(["-c", script]);
+        for (name, value) in retake.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        shell.env("retake", env!("CARGO_BIN_EXE_retake")).env("program", &self.program);
+        shell
+    }
+
+    fn run(&self, script: &str) -> Outcome {
+        run(&mut self.shell(script), &self.dir, self.kit.limits).unwrap()
+    }
+
+    /// Runs each of `steps`, scripts all, on a fresh file system at `state`, where takes are kept.
+    fn on_disk<const N: usize>(&self, options: &str, steps: [&str; N]) -> [Outcome; N] {
+        let kind = if fs::metadata("/proc/self").unwrap().uid() == 0 { "-m" } else { "-Urm" };
+        let mut script = format!("mkdir -p state && mount -t tmpfs -o {options} none state || exit 99\n");
+        for (at, step) in steps.iter().enumerate() {
+            script += &format!("({step}) >{at}.out 2>{at}.err; echo $? >{at}.end\n");
+        }
+        fs::write(self.dir.join("steps"), script).unwrap();
+        let ran = self.run(&format!("unshare {kind} sh steps"));
+        assert_eq!(ran.ended, 0, "this test mounts a file system: it needs root, or user namespaces\n{}", ran.stderr);
+        let read = |at: usize, what: &str| fs::read(self.dir.join(format!("{at}.{what}"))).unwrap();
+        std::array::from_fn(|at| Outcome {
+            stdout: read(at, "out"),
+            stderr: String::from_utf8_lossy(&read(at, "err")).into_owned(),
+            ended: String::from_utf8_lossy(&read(at, "end")).trim().parse().unwrap(),
+            took: Duration::ZERO,
+        })
+    }
+
+    /// Bare, recorded, and replayed: unharmed, and the same again. `result` is a file that the program writes.
+    fn same(&self, result: Option<&str>) {
+        let read = |ran: Outcome| match result {
+            Some(file) => Outcome { stdout: fs::read(self.dir.join(file)).unwrap(), ..ran },
+            None => ran,
+        };
+        let bare = read(self.run("exec $program"));
+        let recorded = read(self.run("exec $retake record -o take -- $program"));
+        unharmed(&bare, &recorded);
+        for time in 1..=REPLAYS {
+            let replayed = read(self.run("exec $retake replay take"));
+            assert_eq!(text(&replayed), text(&recorded), "replay {time}: {}", replayed.stderr);
+            assert_eq!(replayed.ended, recorded.ended, "replay {time}: {}", replayed.stderr);
+        }
+        let info = self.run("exec $retake info take");
+        assert_eq!(info.ended, 0, "{}", info.stderr);
+    }
+
+    /// Starts `retake record` of the program, which waits until it is let go; its process id.
+    fn start(&self) -> (Child, u32) {
+        let mut command = self.shell("exec $retake record -o take -- $program 4 20000 wait 2>messages | tee seen");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let pid = line.trim().strip_prefix("ready ").expect("the program says that it is ready").parse().unwrap();
+        (child, pid)
+    }
+
+    fn end(self) {
+        fs::remove_dir_all(&self.dir).unwrap();
+    }
+}
+
+fn text(ran: &Outcome) -> String {
+    String::from_utf8_lossy(&ran.stdout).into_owned()
+}
+
+/// What is the same in every run: all but the order, and the id that it shows.
+fn fixed(ran: &Outcome) -> Vec<String> {
+    let differs = |line: &&str| line.starts_with("order ") || line.starts_with("ready ");
+    text(ran).lines().filter(|line| !differs(line)).map(str::to_string).collect()
+}
+
+#[track_caller]
+fn unharmed(bare: &Outcome, recorded: &Outcome) {
+    assert!(!fixed(bare).is_empty(), "the program printed nothing: {}", bare.stderr);
+    assert_eq!((fixed(recorded), recorded.ended), (fixed(bare), bare.ended), "{}", recorded.stderr);
+}
+
+#[track_caller]
+fn says(ran: &Outcome, words: &[&str]) {
+    for words in words {
+        assert!(ran.stderr.contains(words), "`{words}` is not in:\n{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_recording_and_not_the_program() {
+    let place = Place::new("full", "work");
+    let bare = place.run("exec $program 4 60000");
+    let [recorded, info, light, replayed, live] = place.on_disk(
+        "size=400k",
+        [
+            "$retake record -- $program 4 60000",
+            "$retake info",
+            "$retake show --light",
+            "$retake replay",
+            "$retake replay --at-end live",
+        ],
+    );
+    unharmed(&bare, &recorded);
+    says(&recorded, &["the recording stopped when the disk was full", "next: retake replay"]);
+    assert!(text(&info).contains("the recording stopped when the disk was full"), "{}", text(&info));
+    assert_eq!((info.ended, light.ended), (0, 0), "{}{}", info.stderr, light.stderr);
+    assert_eq!((text(&replayed).as_str(), replayed.ended), ("", 137), "{}", replayed.stderr);
+    says(&replayed, &["so the replay ends there", "--at-end live"]);
+    unharmed(&bare, &live);
+    place.end();
+}
+
+#[test]
+fn a_disk_that_is_full_already_is_told_before_the_program_runs() {
+    let place = Place::new("full-already", "work");
+    for size in ["size=4k", "size=64k"] {
+        let [recorded] = place.on_disk(size, ["$retake record -- $program 1 1"]);
+        assert_eq!((text(&recorded).as_str(), recorded.ended), ("", 125), "{}", recorded.stderr);
+        says(&recorded, &["No space left on device", "next: retake record -o DIR", "retake prune"]);
+    }
+    place.end();
+}
+
+#[test]
+fn from_a_read_only_store_takes_are_still_replayed() {
+    let place = Place::new("read-only", "work");
+    let [recorded, refused, replayed, info, removed] = place.on_disk(
+        "size=4m",
+        [
+            "$retake record -- $program 4 500; s=$?; mount -o remount,ro state; exit $s",
+            "$retake record -- $program 4 500",
+            "$retake replay",
+            "$retake info",
+            "$retake rm latest",
+        ],
+    );
+    assert_eq!(recorded.ended, 7, "{}", recorded.stderr);
+    assert_eq!((text(&refused).as_str(), refused.ended), ("", 125), "{}", refused.stderr);
+    says(&refused, &["cannot make a take in", "Read-only file system", "next: retake record -o DIR"]);
+    assert_eq!((text(&replayed), replayed.ended), (text(&recorded), 7), "{}", replayed.stderr);
+    assert_eq!(info.ended, 0, "{}", info.stderr);
+    assert_eq!(removed.ended, 125, "{}", removed.stderr);
+    place.end();
+}
+
+#[test]
+fn a_program_with_four_descriptors_is_recorded() {
+    let place = Place::new("descriptors", "work");
+    let bare = place.run("ulimit -n 4; exec $program 4 5000");
+    let recorded = place.run("exec $retake record -o take -- sh -c 'ulimit -n 4; exec $program 4 5000'");
+    unharmed(&bare, &recorded);
+    assert!(!recorded.stderr.contains("stopped early"), "{}", recorded.stderr);
+    for _ in 0..REPLAYS {
+        let replayed = place.run("exec $retake replay take");
+        assert_eq!((text(&replayed), replayed.ended), (text(&recorded), 7), "{}", replayed.stderr);
+    }
+    // The program has every one that may be had: there is none left to write a longer tape with.
+    let crowded = place.run("exec $retake record -o crowded -- sh -c 'ulimit -n 8; exec $program 4 50000 full'");
+    unharmed(&place.run("ulimit -n 8; exec $program 4 50000 full"), &crowded);
+    says(&crowded, &["the recording stopped early (Too many open files)"]);
+    says(&place.run("exec $retake replay crowded"), &["so the replay ends there"]);
+    // Retake needs some itself.
+    let refused = place.run("ulimit -n 5; exec $retake record -o refused -- $program 4 5000");
+    assert_eq!((text(&refused).as_str(), refused.ended), ("", 125), "{}", refused.stderr);
+    says(&refused, &["Too many open files", "retake: next: "]);
+    place.end();
+}
+
+#[test]
+fn a_limit_on_files_kills_neither_the_program_nor_retake() {
+    let place = Place::new("file-limit", "work");
+    let bare = place.run("ulimit -f 64; exec $program 4 50000");
+    let recorded = place.run("exec $retake record -o take -- sh -c 'ulimit -f 64; exec $program 4 50000'");
+    unharmed(&bare, &recorded);
+    says(&recorded, &["the recording stopped early (File too large)"]);
+    says(&place.run("exec $retake replay take"), &["so the replay ends there"]);
+    let refused = place.run("ulimit -f 64; exec $retake record -o refused -- $program 4 50000");
+    assert_eq!((text(&refused).as_str(), refused.ended), ("", 125), "{}", refused.stderr);
+    says(&refused, &["File too large", "retake: next: "]);
+    // The program itself still dies of its own limit, as it would alone.
+    let own = place.run("exec $retake record -o own -- sh -c 'ulimit -f 0; echo x >file'");
+    assert_eq!(own.ended, 153, "{}", own.stderr);
+    place.end();
+}
+
+/// Whether the process is there, and no zombie.
+fn runs(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+fn kill(pid: u32) {
+    assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn a_killed_recorder_leaves_the_program_alone() {
+    let place = Place::new("recorder", "work");
+    let (mut child, program) = place.start();
+    let stat = fs::read_to_string(format!("/proc/{program}/stat")).unwrap();
+    let recorder: u32 = stat.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap().parse().unwrap();
+    kill(recorder);
+    let busy = place.run("exec $retake info take");
+    assert_eq!(busy.ended, 125, "{}", busy.stderr);
+    says(&busy, &["still running"]);
+    // The program goes on, to its end, with its own output.
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    child.wait().unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    while runs(program) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let seen = fs::read_to_string(place.dir.join("seen")).unwrap();
+    assert!(seen.contains("total 80000\norder "), "{seen}");
+    let sealed = place.run("exec $retake info take");
+    assert_eq!(sealed.ended, 0, "{}", sealed.stderr);
+    says(&sealed, &["left open by a recorder that was killed; it is sealed now"]);
+    for _ in 0..REPLAYS {
+        let replayed = place.run("exec $retake replay take");
+        assert_eq!(text(&replayed), seen, "{}", replayed.stderr);
+        assert_eq!(replayed.ended, 7, "{}", replayed.stderr);
+    }
+    place.end();
+}
+
+#[test]
+fn a_killed_program_is_replayed_to_where_it_was() {
+    let place = Place::new("program", "work");
+    let (mut child, program) = place.start();
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    // Somewhere in the middle of its locks; where is not known, and need not be.
+    std::thread::sleep(Duration::from_millis(3));
+    kill(program);
+    child.wait().unwrap();
+    let messages = fs::read_to_string(place.dir.join("messages")).unwrap();
+    assert!(messages.contains("exit 137 (SIGKILL)"), "{messages}");
+    let light = place.run("exec $retake show --light take");
+    assert_eq!(light.ended, 0, "{}", light.stderr);
+    for _ in 0..REPLAYS {
+        let replayed = place.run("exec $retake replay --check take");
+        assert_eq!(replayed.ended, 0, "{}", replayed.stderr);
+        says(&replayed, &["same end (exit 137 (SIGKILL))"]);
+    }
+    place.end();
+}
+
+#[test]
+fn three_hundred_children() {
+    let place = Place::new("children", "children");
+    place.same(None);
+    place.end();
+}
+
+#[test]
+fn ten_thousand_threads() {
+    let place = Place::new("threads", "threads");
+    place.same(None);
+    place.end();
+}
+
+#[test]
+fn a_signal_every_fifty_microseconds() {
+    for _ in 0..5 {
+        let place = Place::new("signals", "signals");
+        place.same(None);
+        place.end();
+    }
+}
+
+#[test]
+fn a_program_that_closes_every_descriptor() {
+    let place = Place::new("closes", "closes");
+    place.same(Some("closed.out"));
+    place.end();
+}
+
+#[test]
+fn a_program_that_moves_away_without_environment_and_output() {
+    let place = Place::new("moves", "moves");
+    place.same(Some("moved.out"));
+    place.end();
+}
+
+#[test]
+fn the_environment_that_the_kernel_shows_is_the_programs() {
+    let place = Place::new("environment", "work");
+    let script = "tr '\\0' '\\n' </proc/self/environ | grep -c . ; tr '\\0' '\\n' </proc/self/environ | grep RETAKE_";
+    fs::write(place.dir.join("script"), script).unwrap();
+    let bare = place.run("exec sh script");
+    let recorded = place.run("exec $retake record -q -- sh script");
+    assert_eq!(text(&recorded), text(&bare), "{}", recorded.stderr);
+    place.end();
+}
