@@ -328,3 +328,45 @@ fn the_environment_that_the_kernel_shows_is_the_programs() {
     assert_eq!(text(&recorded), text(&bare), "{}", recorded.stderr);
     place.end();
 }
+
+#[test]
+fn a_daemon_is_nothing_to_be_told_of_quietly() {
+    let place = Place::new("daemon", "work");
+    let recorded = place.run("exec $retake record -q -o take -- sh -c 'sleep 1 & exit 3'");
+    assert_eq!((recorded.ended, recorded.stderr.as_str()), (3, ""));
+    let told = place.run("exec $retake record -o other -- sh -c 'sleep 1 & exit 3'");
+    says(&told, &["some of its processes are still running"]);
+    settled(&place, "take");
+    settled(&place, "other");
+    place.end();
+}
+
+/// What outlives the program is in the take, even if it had not begun to write when the program ended.
+#[test]
+fn what_outlives_the_program_is_waited_for() {
+    for _ in 0..20 {
+        let place = Place::new("outlives", "work");
+        let recorded = place.run("exec $retake record -q -o take -- sh -c 'sh -c :& sh -c \"$program 1 10\" & exit 3'");
+        assert_eq!((recorded.ended, recorded.stderr.as_str()), (3, ""));
+        let info = settled(&place, "take");
+        let tapes = text(&info).lines().filter(|line| line.starts_with("process ")).count();
+        assert!((4..=6).contains(&tapes), "the shell, two that it forked, and what they executed:\n{}", text(&info));
+        let replayed = place.run("exec $retake replay take");
+        assert_eq!(replayed.ended, 3, "{}", replayed.stderr);
+        place.end();
+    }
+}
+
+/// Waits until all of the take's processes have ended; what is known of it then.
+#[track_caller]
+fn settled(place: &Place, take: &str) -> Outcome {
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let info = place.run(&format!("exec $retake info {take}"));
+        if info.ended == 0 || Instant::now() > until {
+            assert_eq!(info.ended, 0, "{}", info.stderr);
+            return info;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

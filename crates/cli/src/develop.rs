@@ -3,6 +3,7 @@
 //! It is Instant Replay's own idea: collect more while replaying, never while recording.
 
 use crate::replay::{Output, Player, require_trust};
+use crate::running;
 use crate::status::{Context, Failure, Result, Status};
 use crate::store::Store;
 use crate::take::{self, Take};
@@ -59,7 +60,7 @@ fn collect(session: &Path, home: &Path) -> Result<Vec<Tape>> {
     let mut tapes = Vec::new();
     let paths = take::files(session, RICH_ENDING)?;
     let started = Instant::now();
-    while paths.iter().any(|path| take::still_written(path)) {
+    while paths.iter().any(|path| running::writes(path)) {
         if started.elapsed() > STRAGGLERS {
             return Err(Failure::own("processes of the replay did not end with it").next("retake show --light"));
         }

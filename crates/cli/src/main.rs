@@ -21,6 +21,7 @@ mod record;
 mod replay;
 mod report;
 mod rm;
+mod running;
 mod session;
 mod shim;
 mod show;

@@ -137,7 +137,8 @@ impl Recording {
             let _ = fs::remove_dir_all(&self.dir);
             return Err(self.shim_not_loaded());
         }
-        let sealed = take::finish(&self.dir, facts, Some(ended))?;
+        let announced = 1 + session.announced.load(Acquire) as usize;
+        let sealed = take::finish(&self.dir, facts, Some(ended), announced)?;
         if ended == Ended::Exit(0) && self.args.keep == Keep::Failing && sealed {
             fs::remove_dir_all(&self.dir).because(|| format!("cannot remove {}", self.dir.display()))?;
             if self.args.verbose {

@@ -3,8 +3,8 @@
 use crate::facts::{Ended, FILE, Facts, TapeFacts};
 use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, plain, say};
-use crate::words;
-use retake_tape::layout::{HEADER_SIZE, ProcessHeader, kind, state};
+use crate::{running, words};
+use retake_tape::layout::{HEADER_SIZE, ProcessHeader, kind};
 use retake_tape::reader::Tape;
 use retake_tape::session::{FILE as SESSION, RICH_ENDING, TAPE_ENDING};
 use retake_tape::walk::{self, Fault};
@@ -42,7 +42,7 @@ impl Take {
                 return Err(Failure::own(format!("{} is still being recorded", facts.name)).next("retake ls"));
             }
             let ended = facts.ended;
-            if !finish(dir, &mut facts, ended)? {
+            if !finish(dir, &mut facts, ended, usize::MAX)? {
                 let what = format!("processes of {} are still running and being recorded", facts.name);
                 return Err(Failure::own(what).next("end them, then the same command again"));
             }
@@ -122,10 +122,16 @@ pub fn files(dir: &Path, ending: &str) -> Result<Vec<PathBuf>> {
 }
 
 /// Seals the take in `dir` and completes `facts`. False if processes of it still run; then nothing is final.
-pub fn finish(dir: &Path, facts: &mut Facts, ended: Option<Ended>) -> Result<bool> {
+/// `announced` is how many tapes are to be expected at most.
+pub fn finish(dir: &Path, facts: &mut Facts, ended: Option<Ended>, announced: usize) -> Result<bool> {
     facts.ended = ended;
-    let paths = files(dir, TAPE_ENDING)?;
-    if paths.iter().any(|path| still_written(path)) {
+    let mut paths = files(dir, TAPE_ENDING)?;
+    let mut runs = paths.iter().any(|path| running::writes(path));
+    if !runs && paths.len() < announced {
+        runs = running::is_any_of(dir);
+        paths = files(dir, TAPE_ENDING)?;
+    }
+    if runs {
         facts.write(dir).because(|| format!("cannot write {}", dir.join(FILE).display()))?;
         return Ok(false);
     }
@@ -200,17 +206,6 @@ pub fn seal_file(path: &Path) -> std::result::Result<(), String> {
     file.set_len(end.map_err(words::fault)?).map_err(|error| plain(&error))
 }
 
-/// Whether the process that writes the tape at `path` is still alive: it then has the file mapped.
-pub fn still_written(path: &Path) -> bool {
-    let Some(header) = header(path) else { return false };
-    if header.state.load(Relaxed) == state::EXECED {
-        return false;
-    }
-    let Ok(maps) = fs::read(format!("/proc/{}/maps", header.pid)) else { return false };
-    let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    String::from_utf8_lossy(&maps).lines().any(|line| line.ends_with(&*full.to_string_lossy()))
-}
-
 /// The first page of the tape at `path`, if it has a good one.
 pub fn header(path: &Path) -> Option<ProcessHeader> {
     let mut page = vec![0; HEADER_SIZE as usize];
@@ -260,7 +255,7 @@ pub mod tests {
     use super::*;
     use retake_tape::entry::{Context as Memory, write};
     use retake_tape::layout::{
-        CHUNK_HEADER, CHUNK_MAGIC, ChunkHeader, MAGIC, MAJOR, ThreadHeader, chunk_size, payload_at,
+        CHUNK_HEADER, CHUNK_MAGIC, ChunkHeader, MAGIC, MAJOR, ThreadHeader, chunk_size, payload_at, state,
     };
     use std::mem::offset_of;
 
@@ -301,7 +296,7 @@ pub mod tests {
         let dir = TempDir::new().unwrap();
         fs::write(dir.path().join("0.tape"), tape()).unwrap();
         let mut facts = crate::facts::tests::sample();
-        assert!(finish(dir.path(), &mut facts, Some(Ended::Exit(0))).unwrap());
+        assert!(finish(dir.path(), &mut facts, Some(Ended::Exit(0)), 1).unwrap());
         dir
     }
 

@@ -389,6 +389,13 @@ pub struct Creation {
     pub pcs: [u64; 6],
 }
 
+/// A process, or another image of this one, is about to be made. It may have no tape yet when its maker has ended.
+pub fn announce() {
+    if let Some(session) = get().session() {
+        session.announced.fetch_add(1, AcqRel);
+    }
+}
+
 /// A number for a thread that is being recorded.
 pub fn next_number() -> u32 {
     get().session().map_or(1, |session| session.next_number.fetch_add(1, AcqRel))

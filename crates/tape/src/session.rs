@@ -87,6 +87,8 @@ pub struct Session {
     pub pids: [AtomicU64; PIDS],
     /// What is known of each of them: see [`fate`].
     pub fates: [AtomicU32; PIDS],
+    /// Processes and images that are about to be: those that have not made their tape yet are among them (recording).
+    pub announced: AtomicU32,
 }
 
 /// Bits of [`Session::fates`].

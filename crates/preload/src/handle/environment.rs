@@ -4,6 +4,7 @@ use core::cell::UnsafeCell;
 use core::ffi::CStr;
 use core::ptr::{null, null_mut};
 use libc::{c_char, size_t};
+use retake_engine::process;
 use retake_engine::store::Path;
 use retake_engine::sys;
 use retake_engine::thread::{self, NAME_MAX, child_name};
@@ -155,6 +156,7 @@ impl Environment {
         if kept.shim.is_empty() {
             return same;
         }
+        process::announce();
         // SAFETY: the caller's vector; memory of ours, long enough for it, five texts more, and the three made here.
         unsafe {
             let (mut length, mut preload): (size_t, &[u8]) = (0, b"");

@@ -60,7 +60,11 @@ pub unsafe fn fork_alone() -> pid_t {
 /// the child has seen what it did.
 fn copied(call: impl FnOnce() -> pid_t) -> pid_t {
     let mut before = None;
-    let pid = child_by(|| before = Some(signals::hold()), call);
+    let hold = || {
+        process::announce();
+        before = Some(signals::hold());
+    };
+    let pid = child_by(hold, call);
     if let Some(mask) = before {
         signals::release(mask);
     }

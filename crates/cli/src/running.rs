@@ -1,0 +1,48 @@
+//! Which processes of a recording are still there.
+//!
+//! A process that writes a tape has it mapped. One that was just forked has no tape yet, but its parent's maps; one that
+//! has just executed a program has nothing but its environment.
+
+use crate::elf;
+use crate::take::header;
+use retake_tape::layout::state;
+use retake_tape::session::variable;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Whether the process that writes the tape at `path` is still alive.
+pub fn writes(path: &Path) -> bool {
+    let Some(header) = header(path) else { return false };
+    header.state.load(Relaxed) != state::EXECED && maps(header.pid, &canonical(path).to_string_lossy())
+}
+
+/// Whether any process is about to write a tape in `dir`, or does so already. This looks at every process of the user.
+pub fn is_any_of(dir: &Path) -> bool {
+    let Ok(processes) = fs::read_dir("/proc") else { return false };
+    let inside = canonical(dir).join("").to_string_lossy().into_owned();
+    let pids = processes.flatten().filter_map(|item| item.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| *pid != std::process::id()).any(|pid| maps(pid, &inside) || begins(pid, dir))
+}
+
+fn canonical(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Whether the process has a file mapped in whose path are the words `path`.
+fn maps(pid: u32, path: &str) -> bool {
+    let maps = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
+    String::from_utf8_lossy(&maps).lines().any(|line| line.contains(path))
+}
+
+/// Whether the process was told to write into `dir` and has not read that yet: the shim takes it out. A program into
+/// which the shim cannot be loaded never does.
+fn begins(pid: u32, dir: &Path) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let told = |dir: &Path| {
+        let words = [variable::TAKE.as_bytes(), b"=", dir.as_os_str().as_bytes()].concat();
+        environment.split(|byte| *byte == 0).any(|text| text == words)
+    };
+    (told(dir) || told(&canonical(dir))) && elf::examine(Path::new(&format!("/proc/{pid}/exe"))).problem.is_none()
+}
