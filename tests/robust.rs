@@ -86,9 +86,10 @@ impl Place {
         assert_eq!(info.ended, 0, "{}", info.stderr);
     }
 
-    /// Starts `retake record` of the program, which waits until it is let go; its process id.
-    fn start(&self) -> (Child, u32) {
-        let mut command = self.shell("exec $retake record -o take -- $program 4 20000 wait 2>messages | tee seen");
+    /// Starts `retake record` of the program, which waits until it is let go, for so many rounds; its process id.
+    fn start(&self, rounds: u32) -> (Child, u32) {
+        let script = format!("exec $retake record -o take -- $program 4 {rounds} wait 2>messages | tee seen");
+        let mut command = self.shell(&script);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -233,7 +234,7 @@ fn kill(pid: u32) {
 #[test]
 fn a_killed_recorder_leaves_the_program_alone() {
     let place = Place::new("recorder", "work");
-    let (mut child, program) = place.start();
+    let (mut child, program) = place.start(20_000);
     let stat = fs::read_to_string(format!("/proc/{program}/stat")).unwrap();
     let recorder: u32 = stat.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap().parse().unwrap();
     kill(recorder);
@@ -263,7 +264,7 @@ fn a_killed_recorder_leaves_the_program_alone() {
 #[test]
 fn a_killed_program_is_replayed_to_where_it_was() {
     let place = Place::new("program", "work");
-    let (mut child, program) = place.start();
+    let (mut child, program) = place.start(u32::MAX);
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     // Somewhere in the middle of its locks; where is not known, and need not be.
     std::thread::sleep(Duration::from_millis(3));
