@@ -119,6 +119,7 @@ fn starts_a_path(line: &str, folder: &str) -> bool {
 #[test]
 fn the_hot_side_depends_on_libc_alone() {
     assert_eq!(names("crates/tape/Cargo.toml", "dependencies"), Vec::<String>::new(), "the tape stands alone");
+    assert_eq!(names("crates/trace/Cargo.toml", "dependencies"), Vec::<String>::new(), "the trace stands alone");
     assert_eq!(names("crates/engine/Cargo.toml", "dependencies"), ["libc", "retake-tape"], "engine");
     let allowed = ["libc", "retake-engine", "retake-tape"];
     let shim = names("crates/preload/Cargo.toml", "dependencies");
