@@ -330,6 +330,21 @@ fn the_environment_that_the_kernel_shows_is_the_programs() {
     place.end();
 }
 
+/// Go's runtime finds the auxiliary vector behind the environment, and so may others.
+#[test]
+fn what_lies_behind_the_environment_is_where_it_was() {
+    let place = Place::new("auxiliary", "auxiliary");
+    let told = |script: &str| text(&place.run(script));
+    for before in ["", "env ", "env LD_PRELOAD=libm.so.6 ", "env -i ", "env -i LD_PRELOAD=libm.so.6 "] {
+        let bare = told(&format!("exec {before} $program"));
+        assert!(bare.contains(" known, "), "{bare}");
+        assert_eq!(told(&format!("exec $retake record -q -- {before} $program")), bare, "{before}");
+    }
+    let bare = told("LD_PRELOAD=libm.so.6 exec $program");
+    assert_eq!(told("LD_PRELOAD=libm.so.6 exec $retake record -q -- $program"), bare);
+    place.end();
+}
+
 #[test]
 fn a_daemon_is_nothing_to_be_told_of_quietly() {
     let place = Place::new("daemon", "work");

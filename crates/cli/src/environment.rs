@@ -29,16 +29,18 @@ impl Own<'_> {
             preload.push(":");
             preload.push(users);
         }
-        let pairs: [(&str, &OsStr); 7] = [
+        let pairs: [(&str, &OsStr); 8] = [
             (variable::PRELOAD, &preload),
             (variable::MODE, self.mode.as_ref()),
             (variable::TAKE, self.take.as_os_str()),
             (variable::SESSION, self.session.as_os_str()),
             (variable::NAME, ROOT_NAME.as_ref()),
             (variable::BORN, "0".as_ref()),
+            (variable::EVEN, "".as_ref()),
             (variable::PAD, "".as_ref()),
         ];
-        let mut all: Vec<OsString> = pairs.iter().map(|(name, value)| joined(name.as_ref(), value)).collect();
+        let pairs = pairs.iter().filter(|(name, _)| *name != variable::EVEN || self.preload.is_none());
+        let mut all: Vec<OsString> = pairs.map(|(name, value)| joined(name.as_ref(), value)).collect();
         let length: usize = all.iter().map(|text| text.len() + 1).sum();
         let wanted = if length <= bytes { bytes } else { length.next_multiple_of(OWN_ENVIRONMENT) };
         if let Some(pad) = all.last_mut() {

@@ -11,7 +11,7 @@ use crate::take::{self, Origin};
 use crate::{Ending, prune, shim, words};
 use retake_tape::entry::{Entry, note};
 use retake_tape::layout::{MAJOR, MINOR, state};
-use retake_tape::session::{FILE as SESSION, TAPE_ENDING, flag};
+use retake_tape::session::{FILE as SESSION, TAPE_ENDING, flag, variable};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -116,7 +116,7 @@ impl Recording {
         let launch = Launch {
             exe: self.exe.clone(),
             argv: self.args.command.clone(),
-            environment: present.iter().map(|(name, value)| environment::joined(name, value)).chain(own).collect(),
+            environment: self.environment(&present, own, preload.as_deref()),
             cwd: None,
             streams: [None; 3],
             stack_limit: None,
@@ -130,6 +130,21 @@ impl Recording {
             eprintln!("{failure}");
         }
         Ok(Ending::Like(ran.ended))
+    }
+
+    /// What the program is given: our variables, too, unless it cannot do anything with them.
+    fn environment(
+        &self,
+        present: &[(OsString, OsString)],
+        own: Vec<OsString>,
+        preload: Option<&OsStr>,
+    ) -> Vec<OsString> {
+        let ours = match (&self.program.problem, preload) {
+            (None, _) => own,
+            (Some(_), Some(list)) => vec![environment::joined(variable::PRELOAD.as_ref(), list)],
+            (Some(_), None) => Vec::new(),
+        };
+        present.iter().map(|(name, value)| environment::joined(name, value)).chain(ours).collect()
     }
 
     fn conclude(&self, session: &Mapped, facts: &mut Facts, ended: Ended) -> Result<()> {
@@ -214,13 +229,12 @@ impl Recording {
                 "{lost} could not be recorded at all (a full disk, or no file to be had); the rest is kept"
             ));
         }
-        if sealed && self.program.futex_locks && (facts.events() == 0 || facts.threads() > facts.tapes.len() as u64) {
-            let what =
-                if facts.events() == 0 { "no event was recorded" } else { "only threads were recorded, not locks" };
-            say(format_args!(
-                "{what}: this Rust program locks with std::sync, whose locks are futexes that libc never sees; \
-                 use locks that pass through libc (pthread) where the order matters"
-            ));
+        // With one thread there is no order to lose.
+        if sealed && self.program.futex_locks && facts.threads() > facts.tapes.len() as u64 {
+            say(
+                "only threads were recorded, not locks: this Rust program locks with std::sync, whose locks are futexes that libc never sees",
+            );
+            say("next: use locks that pass through libc (pthread) where the order matters");
         }
     }
 

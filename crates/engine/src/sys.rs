@@ -53,6 +53,10 @@ calls! {
     ftruncate(fd, length) = SYS_ftruncate;
     /// Writes at a position.
     pwrite(fd, from, length, offset) = SYS_pwrite64;
+    /// Reads at a position.
+    pread(fd, to, length, offset) = SYS_pread64;
+    /// Whether a file may be used so.
+    faccessat(dir, path, how) = SYS_faccessat;
     /// Writes.
     write(fd, from, length) = SYS_write;
     /// Reads.

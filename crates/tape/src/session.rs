@@ -20,10 +20,12 @@ pub mod variable {
     pub const BORN: &str = "RETAKE_BORN";
     /// Filling.
     pub const PAD: &str = "RETAKE_PAD";
+    /// Nothing: there if the program has no [`PRELOAD`] of its own, so that the number of our variables is even.
+    pub const EVEN: &str = "RETAKE_EVEN";
     /// The dynamic linker's own.
     pub const PRELOAD: &str = "LD_PRELOAD";
     /// All of them.
-    pub const ALL: [&str; 6] = [MODE, TAKE, SESSION, NAME, BORN, PAD];
+    pub const ALL: [&str; 7] = [MODE, TAKE, SESSION, NAME, BORN, EVEN, PAD];
 }
 
 /// Name of the first process.

@@ -109,8 +109,24 @@ pub unsafe fn take(envp: *mut *mut c_char) -> Option<Part> {
             }
         }
         *to = null_mut();
+        close_gap(to.add(1), from);
     }
     Some(part)
+}
+
+/// Behind the environment's null comes the auxiliary vector, and some walk on to it from there (Go's runtime does). So
+/// what was taken out leaves entries behind that are to be ignored. They take two words each: see `variable::EVEN`.
+unsafe fn close_gap(first: *mut *mut c_char, last: *mut *mut c_char) {
+    const AT_IGNORE: usize = 1;
+    // SAFETY: the caller's words.
+    unsafe {
+        let mut at = first.cast::<usize>();
+        while at < last.cast() {
+            at.write(AT_IGNORE);
+            at.add(1).write(0);
+            at = at.add(2);
+        }
+    }
 }
 
 /// Nor shall who reads `/proc/self/environ`, which is this very memory, find the text.
@@ -141,11 +157,12 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// For the calling thread's newest creation. Without a part in a run it is the program's own.
+    /// For the calling thread's newest creation. Without a part in a run, or if that is not `fit` for the shim, it is the
+    /// program's own.
     ///
     /// # Safety
     /// `envp` must be a vector of strings that ends in a null.
-    pub unsafe fn new(envp: *const *const c_char) -> Environment {
+    pub unsafe fn new(envp: *const *const c_char, fit: bool) -> Environment {
         let same = Environment { strings: envp, memory: null_mut(), size: 0 };
         // The kernel takes no vector for an empty one.
         let nothing = [null::<c_char>()];
@@ -153,11 +170,11 @@ impl Environment {
         // SAFETY: written once, at the start.
         let kept = unsafe { &*KEPT.0.get() };
         let Some(thread) = thread::current() else { return same };
-        if kept.shim.is_empty() {
+        if kept.shim.is_empty() || !fit {
             return same;
         }
         process::announce();
-        // SAFETY: the caller's vector; memory of ours, long enough for it, five texts more, and the three made here.
+        // SAFETY: the caller's vector; memory of ours, long enough for it, four texts more, the four made here, and a null.
         unsafe {
             let (mut length, mut preload): (size_t, &[u8]) = (0, b"");
             while !(*envp.add(length)).is_null() {
@@ -166,7 +183,7 @@ impl Environment {
                 }
                 length += 1;
             }
-            let vector = (length + 9) * size_of::<*const c_char>();
+            let vector = (length + 10) * size_of::<*const c_char>();
             let size = vector + kept.shim.len() + preload.len() + 2 * NAME_MAX + 128;
             let memory = sys::memory(size);
             if memory.is_null() {
@@ -212,6 +229,9 @@ impl Environment {
             let name_len = child_name(&mut name, thread.name(), thread.creations);
             push(text(&[b"RETAKE_NAME=", &name[..name_len]]));
             push(text(&[b"RETAKE_BORN=", &[b'0' + born::EXEC as u8]]));
+            if preload.is_empty() {
+                push(text(&[b"RETAKE_EVEN="]));
+            }
             push(null());
             Environment { strings, memory, size }
         }

@@ -5,11 +5,12 @@
 
 use crate::errno;
 use crate::handle::environment::Environment;
+use crate::handle::image;
 use crate::handle::process::{ending, forked, is_borrowed, not_ending};
 use crate::handle::wait;
 use crate::table::process::{Actions, Attributes, Strings, real};
 use core::ptr::{null, null_mut};
-use libc::{FILE, c_char, c_int, pid_t};
+use libc::{AT_FDCWD, FILE, c_char, c_int, pid_t};
 use retake_engine::lock::Lock;
 use retake_engine::thread;
 use retake_tape::layout::state;
@@ -23,13 +24,19 @@ fn own_environment() -> Strings {
     unsafe { environ }
 }
 
-/// Replaces this program by `call`, which is given the environment.
-unsafe fn replace(envp: Strings, call: impl FnOnce(Strings) -> c_int) -> c_int {
+/// Whether the shim can go along into a program that is searched for.
+unsafe fn found(file: *const c_char) -> bool {
+    // SAFETY: the program's strings.
+    unsafe { image::found_takes_shim(file, own_environment()) }
+}
+
+/// Replaces this program by `call`, which is given the environment; `fit`: the shim can go along.
+unsafe fn replace(fit: bool, envp: Strings, call: impl FnOnce(Strings) -> c_int) -> c_int {
     if let Some(thread) = thread::current() {
         thread.creations += 1;
     }
     // SAFETY: the program's environment.
-    let environment = unsafe { Environment::new(envp) };
+    let environment = unsafe { Environment::new(envp, fit) };
     let borrowed = is_borrowed();
     if !borrowed {
         ending(state::EXECED, 0);
@@ -43,41 +50,44 @@ unsafe fn replace(envp: Strings, call: impl FnOnce(Strings) -> c_int) -> c_int {
 
 pub unsafe fn execve(path: *const c_char, argv: Strings, envp: Strings) -> c_int {
     // SAFETY: the program's arguments; so for the others.
-    unsafe { replace(envp, |envp| real::execve(path, argv, envp)) }
+    unsafe { replace(image::takes_shim(AT_FDCWD, path), envp, |envp| real::execve(path, argv, envp)) }
 }
 
 pub unsafe fn execv(path: *const c_char, argv: Strings) -> c_int {
     // SAFETY: as above.
-    unsafe { replace(own_environment(), |envp| real::execve(path, argv, envp)) }
+    unsafe { replace(image::takes_shim(AT_FDCWD, path), own_environment(), |envp| real::execve(path, argv, envp)) }
 }
 
 pub unsafe fn execvp(file: *const c_char, argv: Strings) -> c_int {
     // SAFETY: as above.
-    unsafe { replace(own_environment(), |envp| real::execvpe(file, argv, envp)) }
+    unsafe { replace(found(file), own_environment(), |envp| real::execvpe(file, argv, envp)) }
 }
 
 pub unsafe fn execvpe(file: *const c_char, argv: Strings, envp: Strings) -> c_int {
     // SAFETY: as above.
-    unsafe { replace(envp, |envp| real::execvpe(file, argv, envp)) }
+    unsafe { replace(found(file), envp, |envp| real::execvpe(file, argv, envp)) }
 }
 
 pub unsafe fn fexecve(fd: c_int, argv: Strings, envp: Strings) -> c_int {
     // SAFETY: as above.
-    unsafe { replace(envp, |envp| real::fexecve(fd, argv, envp)) }
+    unsafe { replace(image::open_takes_shim(fd), envp, |envp| real::fexecve(fd, argv, envp)) }
 }
 
 pub unsafe fn execveat(dir: c_int, path: *const c_char, argv: Strings, envp: Strings, flags: c_int) -> c_int {
     // SAFETY: as above.
-    unsafe { replace(envp, |envp| real::execveat(dir, path, argv, envp, flags)) }
+    unsafe {
+        let fit = if *path == 0 { image::open_takes_shim(dir) } else { image::takes_shim(dir, path) };
+        replace(fit, envp, |envp| real::execveat(dir, path, argv, envp, flags))
+    }
 }
 
 /// Starts a program by `call`, which is given where the id goes and the environment, and returns 0 or a reason.
-unsafe fn spawn(to: *mut pid_t, envp: Strings, call: impl FnOnce(*mut pid_t, Strings) -> c_int) -> c_int {
+unsafe fn spawn(fit: bool, to: *mut pid_t, envp: Strings, call: impl FnOnce(*mut pid_t, Strings) -> c_int) -> c_int {
     if let Some(thread) = thread::current() {
         thread.creations += 1;
     }
     // SAFETY: the program's environment.
-    let environment = unsafe { Environment::new(envp) };
+    let environment = unsafe { Environment::new(envp, fit) };
     let mut pid: pid_t = 0;
     let at = &raw mut pid;
     let before = errno::get();
@@ -112,7 +122,10 @@ pub unsafe fn posix_spawn(
     envp: Strings,
 ) -> c_int {
     // SAFETY: the program's arguments.
-    unsafe { spawn(pid, envp, |pid, envp| real::posix_spawn(pid, path, files, attributes, argv, envp)) }
+    unsafe {
+        let fit = image::takes_shim(AT_FDCWD, path);
+        spawn(fit, pid, envp, |pid, envp| real::posix_spawn(pid, path, files, attributes, argv, envp))
+    }
 }
 
 pub unsafe fn posix_spawnp(
@@ -124,7 +137,7 @@ pub unsafe fn posix_spawnp(
     envp: Strings,
 ) -> c_int {
     // SAFETY: the program's arguments.
-    unsafe { spawn(pid, envp, |pid, envp| real::posix_spawnp(pid, file, files, attributes, argv, envp)) }
+    unsafe { spawn(found(file), pid, envp, |pid, envp| real::posix_spawnp(pid, file, files, attributes, argv, envp)) }
 }
 
 const SHELL: *const c_char = c"/bin/sh".as_ptr();

@@ -4,6 +4,7 @@ pub mod c11;
 pub mod cond;
 pub mod environment;
 pub mod exec;
+pub mod image;
 pub mod input;
 pub mod modules;
 pub mod mutex;
