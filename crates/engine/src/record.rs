@@ -38,7 +38,6 @@ impl Thread {
 
     /// Commits the event whose entries are written, unless the recording ended with them.
     pub fn happen(&mut self) {
-        self.sleeps = 0;
         if process::mode() == process::mode::RECORD {
             self.commit();
         }

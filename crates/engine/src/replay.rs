@@ -183,7 +183,7 @@ impl Thread {
                 return false;
             }
             match entry {
-                Entry::Slept(many) if u64::from(self.sleeps) < many => return false,
+                Entry::Slept(many) if u64::from(self.rests().sleeps) < many => return false,
                 Entry::Slept(_) => self.reader.advance(),
                 Entry::Signal(signal) if signal.number & INSIDE != 0 => {
                     signals::wait_for(&signal);
@@ -200,7 +200,6 @@ impl Thread {
     /// program which only waits for it, without any event, goes on.
     pub fn happened(&mut self) {
         self.commit();
-        self.sleeps = 0;
         self.look_ahead();
         // SAFETY: seats live as long as the process.
         if let Some(seat) = unsafe { self.seat.as_ref() } {

@@ -39,6 +39,31 @@ pub mod waiting {
     pub const OUTSIDE: u32 = 4;
 }
 
+/// What a thread has done between two events that is none.
+#[derive(Default)]
+pub struct Rests {
+    /// The event that it was behind.
+    count: u64,
+    /// Sleeps that ended by themselves.
+    pub sleeps: u32,
+    yields: u32,
+}
+
+impl Rests {
+    pub fn slept(&mut self) {
+        self.sleeps = self.sleeps.saturating_add(1);
+    }
+
+    pub fn yielded(&mut self) {
+        self.yields = self.yields.saturating_add(1);
+    }
+
+    /// How often it has let others run.
+    pub fn many(&self) -> u32 {
+        self.sleeps.saturating_add(self.yields)
+    }
+}
+
 #[repr(C)]
 pub struct Thread {
     /// See [`fast`]. Cleared by others when the recording is cut.
@@ -85,8 +110,7 @@ pub struct Thread {
     pub has_own_mask: bool,
     /// Last values of clocks (replay).
     pub clocks: [i64; 16],
-    /// Sleeps that ended by themselves since the last event.
-    pub sleeps: u32,
+    pub rests: Rests,
     /// Uses of streams.
     pub uses: u64,
     /// Not 0 while a call that may block is under way (recording).
@@ -122,6 +146,16 @@ impl Thread {
     pub fn count(&self) -> u64 {
         // SAFETY: the header lives as long as the thread.
         unsafe { (*self.header).count.load(Relaxed) }
+    }
+
+    /// Sleeps and yields since the last event. Looked at before use, because the short cut of a lock has no time to set
+    /// them back.
+    pub fn rests(&mut self) -> &mut Rests {
+        let count = self.count();
+        if self.rests.count != count {
+            self.rests = Rests { count, sleeps: 0, yields: 0 };
+        }
+        &mut self.rests
     }
 
     /// Commits the event that was under way. One instruction, because a handler of this thread may commit events, too.

@@ -199,8 +199,9 @@ impl<'a, O: Object> Turn<'a, O> {
 pub fn record_cancelled(op: Op) {
     if let Some(thread) = enter() {
         thread.begin();
-        if thread.sleeps > 0 && op == Op::Sleep {
-            thread.slept(u64::from(thread.sleeps));
+        let sleeps = thread.rests().sleeps;
+        if sleeps > 0 && op == Op::Sleep {
+            thread.slept(u64::from(sleeps));
         }
         thread.result(op, CANCELLED);
         thread.happen();

@@ -207,8 +207,9 @@ fn note(thread: &mut Thread, signal: Signal) {
     if thread.inside == 0 {
         thread.signal(signal);
     } else {
-        if thread.sleeps > 0 {
-            thread.slept(u64::from(thread.sleeps));
+        let sleeps = thread.rests().sleeps;
+        if sleeps > 0 {
+            thread.slept(u64::from(sleeps));
         }
         thread.signal(Signal { number: signal.number | INSIDE, ..signal });
     }

@@ -9,6 +9,7 @@ use crate::table::time::real;
 use libc::{EINTR, c_int, c_uint, c_void, clock_t, clockid_t, time_t, timespec, timeval, tms};
 use retake_engine::process;
 use retake_engine::sys;
+use retake_engine::thread::Thread;
 use retake_engine::turn::{self, CANCELLED};
 use retake_tape::op::Op;
 use retake_tape::session::flag;
@@ -137,7 +138,7 @@ pub unsafe fn sleep_by(length: *const timespec, left: *mut timespec, call: impl 
             thread.happen();
             thread.finish();
         } else {
-            thread.sleeps = thread.sleeps.saturating_add(1);
+            thread.rests().slept();
         }
         return result;
     }
@@ -154,6 +155,7 @@ pub unsafe fn sleep_by(length: *const timespec, left: *mut timespec, call: impl 
         }
         return EINTR;
     }
+    thread.rests().slept();
     if process::get().has(flag::REAL_TIME) {
         return turn::undisturbed(call);
     }
@@ -162,15 +164,14 @@ pub unsafe fn sleep_by(length: *const timespec, left: *mut timespec, call: impl 
     if !valid {
         return call();
     }
-    step_back();
+    step_back(thread);
     0
 }
 
 /// In a replay nobody sleeps for its own sake, but one that sleeps again and again waits for somebody.
-fn step_back() {
-    let Some(thread) = turn::enter() else { return };
-    thread.sleeps = thread.sleeps.saturating_add(1);
-    match thread.sleeps {
+fn step_back(thread: &mut Thread) {
+    let rests = thread.rests();
+    match rests.many() {
         // SAFETY: lets others run.
         0..20 => unsafe {
             sys::sched_yield();
@@ -217,8 +218,11 @@ pub unsafe fn sleep(seconds: c_uint) -> c_uint {
 }
 
 pub unsafe fn sched_yield() -> c_int {
-    if !turn::recording() && turn::enter().is_some() {
-        step_back();
+    if !turn::recording()
+        && let Some(thread) = turn::enter()
+    {
+        thread.rests().yielded();
+        step_back(thread);
         return 0;
     }
     // SAFETY: asks for nothing.
