@@ -130,6 +130,16 @@ fn the_hot_side_depends_on_libc_alone() {
 }
 
 #[test]
+fn the_analysis_reads_tapes_and_nothing_else() {
+    assert_eq!(names("crates/analysis/Cargo.toml", "dependencies"), ["retake-tape"], "analysis");
+    for (name, text) in texts(&["Cargo.toml"]) {
+        let uses = text.lines().any(|line| line.starts_with("retake-analysis"));
+        let allowed = ["Cargo.toml", "crates/cli/Cargo.toml"].contains(&name.as_str());
+        assert!(!uses || allowed, "{name} uses the analysis, which is of the cold side");
+    }
+}
+
+#[test]
 fn the_command_line_never_links_the_engine() {
     for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
         let names = names("crates/cli/Cargo.toml", section);

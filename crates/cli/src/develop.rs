@@ -26,13 +26,15 @@ pub fn developed(take: &Take) -> Option<Vec<Tape>> {
     (whole && all && !tapes.is_empty()).then_some(tapes)
 }
 
-/// The rich tapes of `take`, which is developed first if need be; `trust` runs a stranger's command.
-pub fn rich_tapes(store: &Store, take: Take, trust: bool) -> Result<(Take, Vec<Tape>)> {
+/// The rich tapes of `take`, which is developed first if need be; `trust` runs a stranger's command. `command` is the one
+/// that wants them.
+pub fn rich_tapes(store: &Store, take: Take, trust: bool, command: &str) -> Result<(Take, Vec<Tape>)> {
     if let Some(tapes) = developed(&take) {
         return Ok((take, tapes));
     }
     if !trust {
-        let remedies = |label: &str| [format!("retake show --trust {label}"), format!("retake show --light {label}")];
+        let remedies =
+            |label: &str| [format!("retake {command} --trust {label}"), format!("retake show --light {label}")];
         require_trust(store, &take, remedies)?;
     }
     let mut player = Player::new(take)?;

@@ -77,7 +77,7 @@ pub fn main(args: Args) -> Result<Ending> {
     {
         println!("  they ended with {} and {}", left.words(), right.words());
     }
-    Ok(Ending::Status(if differences.is_empty() { Status::Fine } else { Status::Different }))
+    Ok(Ending::Status(if differences.is_empty() { Status::Fine } else { Status::Found }))
 }
 
 struct Side {
@@ -103,7 +103,7 @@ impl Developed {
     fn of(store: &Store, side: &Side) -> Developed {
         let rich = develop::developed(&side.take).or_else(|| {
             let again = Take::open(&side.take.dir, side.take.origin).ok()?;
-            develop::rich_tapes(store, again, false).ok().map(|(_, tapes)| tapes)
+            develop::rich_tapes(store, again, false, "show").ok().map(|(_, tapes)| tapes)
         });
         let Some(rich) = rich else { return Developed::default() };
         let (mut symbols, mut names) = (Symbols::new(&side.tapes), ObjectNames::new(&rich));

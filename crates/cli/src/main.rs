@@ -3,6 +3,7 @@
 //! One file per command; what they share is the store, the take, the launch and the words. Nothing of retake's goes to
 //! the standard output of a recorded or replayed program.
 
+mod check;
 mod demo;
 mod develop;
 mod diff;
@@ -64,6 +65,8 @@ enum Command {
     Replay(replay::Args),
     /// Print a take as readable lines
     Show(show::Args),
+    /// Find deadlocks, lost wake-ups and locks taken in different orders
+    Check(check::Args),
     /// List takes
     Ls(ls::Args),
     /// Say what is known of a take
@@ -99,6 +102,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Record(args) => record::main(args),
         Command::Replay(args) => replay::main(args),
         Command::Show(args) => show::main(args),
+        Command::Check(args) => check::main(args),
         Command::Ls(args) => ls::main(args),
         Command::Info(args) => info::main(args),
         Command::Diff(args) => diff::main(args),

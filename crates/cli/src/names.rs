@@ -58,7 +58,7 @@ impl ObjectNames {
 }
 
 /// What an operation is done on.
-fn kind(op: Op) -> &'static str {
+pub fn kind(op: Op) -> &'static str {
     match op as u8 {
         1..=9 => "mutex",
         10..=19 => "cond",

@@ -9,13 +9,12 @@ use crate::store::Store;
 use crate::symbols::Symbols;
 use crate::take::{Take, place};
 use crate::words;
+use retake_analysis::History;
 use retake_tape::entry::{Entry, note};
 use retake_tape::layout::born;
 use retake_tape::reader::{Tape, Thread};
-use retake_tape::rich::Rich;
 use serde_json::json;
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
 
 #[derive(clap::Args)]
@@ -57,7 +56,7 @@ pub fn main(args: Args) -> Result<Ending> {
     } else {
         let (dir, origin) = (take.dir.clone(), take.origin);
         let trusted = args.trust || store.trusts(&take);
-        match develop::rich_tapes(&store, take, args.trust) {
+        match develop::rich_tapes(&store, take, args.trust, "show") {
             Ok((take, rich)) => {
                 let mut view = View::new(&args, &take, &tapes, &mut symbols);
                 view.head().and_then(|()| view.rich(&rich))
@@ -221,20 +220,11 @@ impl<'a> View<'a> {
 
     /// The operations of all threads, merged.
     fn rich(&mut self, rich: &[Tape]) -> std::io::Result<()> {
-        // Each thread's own operations are in order already.
-        let threads: Vec<(&Tape, &Thread)> =
-            rich.iter().flat_map(|tape| tape.threads.iter().map(move |thread| (tape, thread))).collect();
-        let mut payloads: Vec<_> = threads.iter().map(|(tape, thread)| tape.payload(thread)).collect();
-        let mut next: Vec<Option<Rich>> =
-            payloads.iter_mut().map(|payload| payload.next_rich().ok().flatten()).collect();
-        let waiting = next.iter().enumerate().filter_map(|(at, event)| Some(Reverse((event.as_ref()?.sequence, at))));
-        let mut order: BinaryHeap<_> = waiting.collect();
+        let history = History::new(rich);
+        let threads = history.threads().to_vec();
         let mut names = ObjectNames::new(rich);
-        while let Some(Reverse((_, at))) = order.pop() {
-            let Some(event) = next[at].take() else { continue };
-            next[at] = payloads[at].next_rich().ok().flatten();
-            order.extend(next[at].as_ref().map(|event| Reverse((event.sequence, at))));
-            let (tape, thread) = threads[at];
+        for note in history {
+            let ((tape, thread), event) = (threads[note.thread], note.rich);
             let process = tape.name();
             // Names are given in the order of all threads, whichever are shown.
             let object = names.name(&process, &thread.name, &event, self.symbols);

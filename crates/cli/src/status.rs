@@ -10,8 +10,8 @@ use std::fmt;
 pub enum Status {
     /// It worked, or the outcome was the same.
     Fine = 0,
-    /// `diff` found a difference.
-    Different = 1,
+    /// `diff` found a difference, or `check` something wrong.
+    Found = 1,
     /// A replay did something other than the take says.
     Diverged = 120,
     /// A replay stood still for too long.

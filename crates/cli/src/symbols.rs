@@ -37,6 +37,18 @@ pub struct Place {
     pub module: String,
 }
 
+impl Place {
+    /// Whether it lies in a header that came with the system: nothing that the user wrote.
+    fn is_of_system(&self) -> bool {
+        self.file.as_ref().is_none_or(|file| file.starts_with("/usr/"))
+    }
+
+    /// With a path as short as it is still clear.
+    fn shown(&self) -> Place {
+        Place { file: self.file.as_deref().map(shortened), ..self.clone() }
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.file, self.line, &self.function) {
@@ -53,7 +65,8 @@ impl fmt::Display for Place {
 pub struct Symbols {
     modules: HashMap<String, Vec<Module>>,
     files: HashMap<PathBuf, Option<Loaded>>,
-    places: HashMap<(PathBuf, u64), Place>,
+    /// What lies at an address: all that was inlined there, innermost first, then the function itself.
+    frames: HashMap<(PathBuf, u64), Vec<Place>>,
     /// The addresses are those of a replay: the files as they are now, not as they were recorded.
     present: bool,
 }
@@ -94,26 +107,37 @@ impl Symbols {
         places.iter().find(|place| place.file.is_some()).or(places.first()).cloned()
     }
 
-    /// The place of the instruction at `address`.
+    /// The callers that have a source line, innermost first; else the first that lies in a module.
+    pub fn stack(&mut self, process: &str, pcs: &[u64]) -> Vec<Place> {
+        let frames: Vec<Place> = pcs.iter().flat_map(|pc| self.frames(process, pc.wrapping_sub(1))).collect();
+        let (known, unknown): (Vec<Place>, Vec<Place>) = frames.into_iter().partition(|place| place.file.is_some());
+        let own: Vec<Place> = known.iter().filter(|place| !place.is_of_system()).map(Place::shown).collect();
+        let rest = known.iter().chain(&unknown).take(1).map(Place::shown);
+        if own.is_empty() { rest.collect() } else { own }
+    }
+
+    /// The place of the instruction at `address`; if it was inlined from a header of the system, the line that used it.
     pub fn place(&mut self, process: &str, address: u64) -> Option<Place> {
-        let module = self.module(process, address)?.clone();
+        let frames = self.frames(process, address);
+        frames.iter().find(|place| !place.is_of_system()).or(frames.first()).map(Place::shown)
+    }
+
+    fn frames(&mut self, process: &str, address: u64) -> Vec<Place> {
+        let Some(module) = self.module(process, address).cloned() else { return Vec::new() };
         let within = address - module.base;
         let key = (module.path.clone(), within);
-        if let Some(place) = self.places.get(&key) {
-            return Some(place.clone());
+        if let Some(frames) = self.frames.get(&key) {
+            return frames.clone();
         }
         let name = module.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut place = Place { module: format!("{name}+{within:#x}"), ..Place::default() };
-        if let Some(lines) = self.file(&module).and_then(|loaded| loaded.lines.as_ref()) {
-            if let Ok(Some(location)) = lines.find_location(within) {
-                place.file = location.file.map(shortened);
-                place.line = location.line;
-            }
-            let symbol = lines.find_symbol(within);
-            place.function = symbol.map(plain);
+        let unknown = Place { module: format!("{name}+{within:#x}"), ..Place::default() };
+        let lines = self.file(&module).and_then(|loaded| loaded.lines.as_ref());
+        let mut frames = lines.map_or_else(Vec::new, |lines| found(lines, within, &unknown));
+        if frames.is_empty() {
+            frames.push(unknown);
         }
-        self.places.insert(key, place.clone());
-        Some(place)
+        self.frames.insert(key, frames.clone());
+        frames
     }
 
     /// The variable that lies at `address`, such as `accounts` or `accounts+40`.
@@ -154,6 +178,27 @@ impl Module {
         let build_id = words.next()?.to_owned();
         Some(Module { base, size, build_id, path: words.next()?.into() })
     }
+}
+
+/// The frames at `within`; the last one has its name from the symbol table if it has no other.
+fn found(lines: &addr2line::Loader, within: u64, unknown: &Place) -> Vec<Place> {
+    let mut frames = Vec::new();
+    if let Ok(mut all) = lines.find_frames(within) {
+        while let Ok(Some(frame)) = all.next() {
+            let function = frame.function.as_ref().and_then(|function| Some(plain(&function.raw_name().ok()?)));
+            let (file, line) = frame.location.map_or((None, None), |at| (at.file.map(str::to_owned), at.line));
+            frames.push(Place { file, line, function, ..unknown.clone() });
+        }
+    }
+    if frames.is_empty() {
+        frames.push(unknown.clone());
+    }
+    if let Some(last) = frames.last_mut()
+        && last.function.is_none()
+    {
+        last.function = lines.find_symbol(within).map(plain);
+    }
+    frames
 }
 
 fn load(module: &Module, present: bool) -> Option<Loaded> {

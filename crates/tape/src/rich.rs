@@ -9,6 +9,8 @@ use crate::varint::{get, put, unzigzag, zigzag};
 
 /// Call addresses kept for each event.
 pub const PCS: usize = 6;
+/// The result of an operation that the thread was about to wait for. If it is the thread's last, it waited for ever.
+pub const WAITS: i64 = i64::MIN + 1;
 /// Room that any rich event needs.
 pub const ROOM: usize = 16 * (6 + PCS);
 

@@ -207,7 +207,10 @@ unsafe fn unlock_slowly(m: *mut Mutex) -> c_int {
     // SAFETY: the program's mutex.
     unsafe {
         let Some(thread) = turn::enter() else { return real::pthread_mutex_unlock(m) };
-        turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
+        // Locking again was not told; nor is unlocking so often.
+        if (*m).will_be_free(sys_tid()) {
+            turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
+        }
         turn::releasing(|| give(m, || real::pthread_mutex_unlock(m)))
     }
 }
