@@ -4,6 +4,7 @@
 
 use crate::Ending;
 use crate::develop;
+use crate::lines;
 use crate::names::{self, ObjectNames};
 use crate::status::{Context, Result, Status, say};
 use crate::store::Store;
@@ -37,9 +38,9 @@ pub fn main(args: Args) -> Result<Ending> {
     let store = Store::open()?;
     let take = store.take(&args.take)?;
     let tapes = take.tapes()?;
-    let (_take, rich) = develop::rich_tapes(&store, take, args.trust, "check")?;
+    let (take, rich) = develop::rich_tapes(&store, take, args.trust, "check")?;
     let mut checked = retake_analysis::check(&rich, &tapes);
-    let mut symbols = Symbols::new(&tapes);
+    let mut symbols = lines::symbols(&take.dir, &tapes);
     let notes = Notes::gather(&rich, &checked.findings, &mut symbols);
     let mut out = std::io::stdout().lock();
     for finding in &mut checked.findings {

@@ -2,6 +2,7 @@
 //!
 //! It is Instant Replay's own idea: collect more while replaying, never while recording.
 
+use crate::lines;
 use crate::replay::{Output, Player, require_trust};
 use crate::running;
 use crate::status::{Context, Failure, Result, Status};
@@ -30,6 +31,7 @@ pub fn developed(take: &Take) -> Option<Vec<Tape>> {
 /// that wants them.
 pub fn rich_tapes(store: &Store, take: Take, trust: bool, command: &str) -> Result<(Take, Vec<Tape>)> {
     if let Some(tapes) = developed(&take) {
+        lines::keep(&take, &tapes);
         return Ok((take, tapes));
     }
     if !trust {
@@ -54,6 +56,7 @@ pub fn rich_tapes(store: &Store, take: Take, trust: bool, command: &str) -> Resu
     if tapes.is_empty() {
         return Err(Failure::own("the replay noted no events").next("retake show --light"));
     }
+    lines::keep(&player.take, &tapes);
     Ok((player.take, tapes))
 }
 

@@ -5,10 +5,10 @@
 
 use crate::Ending;
 use crate::develop;
+use crate::lines;
 use crate::names::ObjectNames;
 use crate::status::{Result, Status};
 use crate::store::Store;
-use crate::symbols::Symbols;
 use crate::take::{Take, place};
 use crate::words;
 use retake_tape::entry::Entry;
@@ -106,7 +106,7 @@ impl Developed {
             develop::rich_tapes(store, again, false, "show").ok().map(|(_, tapes)| tapes)
         });
         let Some(rich) = rich else { return Developed::default() };
-        let (mut symbols, mut names) = (Symbols::new(&side.tapes), ObjectNames::new(&rich));
+        let (mut symbols, mut names) = (lines::symbols(&side.take.dir, &side.tapes), ObjectNames::new(&rich));
         let mut events = HashMap::new();
         for tape in &rich {
             for thread in &tape.threads {

@@ -13,6 +13,7 @@ mod environment;
 mod facts;
 mod info;
 mod launch;
+mod lines;
 mod ls;
 mod manual;
 mod names;

@@ -9,6 +9,7 @@
 
 use crate::Ending;
 use crate::facts::{Ended, FILE, Facts};
+use crate::lines;
 use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::{FOREIGN_MARK, Store};
 use crate::take::{Origin, Take, TempDir, files};
@@ -90,6 +91,7 @@ fn pack_one(take: &Take, target: &Path) -> Result<()> {
     let mut paths = vec![take.dir.join(FILE)];
     paths.extend(files(&take.dir, TAPE_ENDING)?);
     paths.extend(files(&take.dir, RICH_ENDING)?);
+    paths.extend(Some(take.dir.join(lines::FILE)).filter(|path| path.is_file()));
     let fresh = target.with_extension(format!("{:x}", crate::store::random()));
     let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh).and_then(|file| {
         write(file, &paths)?;
@@ -209,14 +211,14 @@ fn extract(file: File, length: u64, target: &Path) -> std::result::Result<(), St
     Err("it holds too many files".into())
 }
 
-/// Whether a take can have a file of this name: `take.json`, `0.1.tape`, `0.1.rich`.
+/// Whether a take can have a file of this name: `take.json`, `lines.json`, `0.1.tape`, `0.1.rich`.
 fn is_take_file(name: &str) -> bool {
     let stem = name.strip_suffix(TAPE_ENDING).or_else(|| name.strip_suffix(RICH_ENDING));
     let tree = |stem: &str| {
         stem.starts_with(|c: char| c.is_ascii_digit())
             && stem.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '~')
     };
-    name == FILE || name.len() < 256 && stem.is_some_and(tree)
+    [FILE, lines::FILE].contains(&name) || name.len() < 256 && stem.is_some_and(tree)
 }
 
 /// A reader that keeps the checksum of what was read.

@@ -7,8 +7,8 @@ use crate::launch::{self, Launch};
 use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::{Store, random};
-use crate::take::{self, Origin};
-use crate::{Ending, prune, shim, words};
+use crate::take::{self, Origin, Take};
+use crate::{Ending, develop, lines, prune, shim, words};
 use retake_tape::entry::{Entry, note};
 use retake_tape::layout::{MAJOR, MINOR, state};
 use retake_tape::session::{FILE as SESSION, TAPE_ENDING, flag, variable};
@@ -160,6 +160,10 @@ impl Recording {
                 say("the program ended with exit 0; nothing is kept");
             }
             return Ok(());
+        }
+        if sealed && self.args.rich {
+            let take = Take::open(&self.dir, self.origin)?;
+            develop::developed(&take).inspect(|rich| lines::keep(&take, rich));
         }
         self.tell_shortcomings(session, facts, sealed);
         if !self.args.quiet {

@@ -1,10 +1,14 @@
 //! The report of a divergence or of a standstill: read from the session, put in words, with the likeliest cause.
 
+use crate::develop;
 use crate::elf;
 use crate::facts::Facts;
+use crate::lines;
+use crate::names::ObjectNames;
 use crate::status::{Failure, Status};
 use crate::symbols::Symbols;
 use crate::take::Take;
+use retake_analysis::History;
 use retake_tape::entry::{Entry, note};
 use retake_tape::reader::Tape;
 use std::path::{Path, PathBuf};
@@ -67,10 +71,9 @@ impl Report {
             text + &place
         } else {
             let came = if self.came.is_empty() { &self.function } else { &self.came };
-            format!(
-                "diverged in thread {thread} at event {}: recorded {}; came {came}{place}",
-                self.event, self.recorded
-            )
+            // A tape has few words, and has to guess where it has none; a developed take knows.
+            let recorded = recorded(take, tapes, thread, &self.event).unwrap_or_else(|| self.recorded.clone());
+            format!("diverged in thread {thread} at event {}: recorded {recorded}; came {came}{place}", self.event)
         };
         if let Some(name) = address(&self.object).and_then(|at| symbols.variable(&self.process, at)) {
             text += &format!("; the object is {name}");
@@ -134,6 +137,27 @@ impl Report {
         };
         format!("a race that no lock orders (plain memory, atomics){input}")
     }
+}
+
+/// What `thread` did at `event` when it was recorded, and where, if the take is developed. Developing it now would be one
+/// more replay, which goes wrong as this one did if the program has changed.
+fn recorded(take: &Take, tapes: &[Tape], thread: &str, event: &str) -> Option<String> {
+    let event: u64 = event.parse().ok().filter(|event| *event > 0)?;
+    let rich = develop::developed(take)?;
+    let (mut symbols, mut names) = (lines::symbols(&take.dir, tapes), ObjectNames::new(&rich));
+    let history = History::new(&rich);
+    let threads = history.threads().to_vec();
+    for note in history {
+        let (tape, other) = threads[note.thread];
+        // Names are given in the order of all threads.
+        let object = names.name(&tape.name(), &other.name, &note.rich, &mut symbols);
+        if other.name == thread && note.rich.event == event {
+            let object = if object.is_empty() { object } else { format!(" {object}") };
+            let place = symbols.first_known(&tape.name(), &note.rich.pcs).map(|place| format!(" at {place}"));
+            return Some(format!("{}{object}{}", note.rich.op.word(), place.unwrap_or_default()));
+        }
+    }
+    None
 }
 
 fn address(text: &str) -> Option<u64> {

@@ -2,6 +2,7 @@
 
 use crate::Ending;
 use crate::develop;
+use crate::lines;
 use crate::names::ObjectNames;
 use crate::report;
 use crate::status::{Context, Failure, Result, Status, say};
@@ -45,7 +46,7 @@ pub fn main(args: Args) -> Result<Ending> {
         let what = format!("{} has no thread {name}", take.label());
         return Err(Failure::own(what).next(format!("retake info {}", take.label())));
     }
-    let mut symbols = Symbols::new(&tapes);
+    let mut symbols = lines::symbols(&take.dir, &tapes);
     let light = |take: Take, symbols: &mut Symbols| {
         let mut view = View::new(&args, &take, &tapes, symbols);
         view.head()?;
@@ -184,7 +185,7 @@ impl<'a> View<'a> {
                     if let Entry::Note(this, text) = entry
                         && this == kind
                     {
-                        found.insert(clean(&String::from_utf8_lossy(text)));
+                        found.insert(words::clean(&String::from_utf8_lossy(text)));
                     }
                 }
             }
@@ -203,11 +204,16 @@ impl<'a> View<'a> {
                 while let Ok(Some((event, entry))) = payload.next_entry() {
                     if self.args.json {
                         let line = json!({"thread": thread.name, "event": event, "soft": entry.is_soft(),
-                            "entry": clean(&words::entry(&entry))});
+                            "entry": words::clean(&words::entry(&entry))});
                         writeln!(self.out, "{line}")?;
                     } else if !matches!(entry, Entry::Note(note::MODULE | note::COMMAND, _)) {
                         let mark = if entry.is_soft() { '-' } else { ' ' };
-                        writeln!(self.out, "{:<8} {event:>7}{mark} {}", thread.name, clean(&words::entry(&entry)))?;
+                        writeln!(
+                            self.out,
+                            "{:<8} {event:>7}{mark} {}",
+                            thread.name,
+                            words::clean(&words::entry(&entry))
+                        )?;
                     }
                 }
                 if !self.args.json {
@@ -261,9 +267,4 @@ impl<'a> View<'a> {
 fn shortened(all: &[String], most: usize) -> String {
     let shown = all[..all.len().min(most)].join(", ");
     if all.len() > most { format!("{shown} and {} more", all.len() - most) } else { shown }
-}
-
-/// Text of a program as it may be shown on a terminal.
-fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

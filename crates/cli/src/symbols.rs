@@ -3,9 +3,11 @@
 //! Where the modules lay is on the tape; what is in them is read from the files, unless those have changed since.
 
 use crate::elf;
+use crate::words;
 use object::{Object, ObjectSymbol};
 use retake_tape::entry::{Entry, note};
 use retake_tape::reader::Tape;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
@@ -28,7 +30,7 @@ struct Loaded {
 }
 
 /// A place in a program.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     pub file: Option<String>,
     pub line: Option<u32>,
@@ -60,6 +62,14 @@ impl fmt::Display for Place {
     }
 }
 
+/// What was found, to be kept: the module's file, the place in it, what lies there.
+#[derive(Serialize, Deserialize)]
+pub struct Kept {
+    schema: u32,
+    frames: Vec<(String, u64, Vec<Place>)>,
+    variables: Vec<(String, u64, String)>,
+}
+
 /// Looks addresses up, process by process.
 #[derive(Default)]
 pub struct Symbols {
@@ -67,6 +77,7 @@ pub struct Symbols {
     files: HashMap<PathBuf, Option<Loaded>>,
     /// What lies at an address: all that was inlined there, innermost first, then the function itself.
     frames: HashMap<(PathBuf, u64), Vec<Place>>,
+    variables: HashMap<(PathBuf, u64), String>,
     /// The addresses are those of a replay: the files as they are now, not as they were recorded.
     present: bool,
 }
@@ -93,6 +104,37 @@ impl Symbols {
     /// The same for addresses of a replay, whose modules may have been built anew.
     pub fn of_replay(tapes: &[Tape]) -> Symbols {
         Symbols { present: true, ..Symbols::new(tapes) }
+    }
+
+    /// All that was found so far and has a name or a line.
+    pub fn kept(&self) -> Kept {
+        let path = |path: &Path| path.to_string_lossy().into_owned();
+        let known = |frames: &[Place]| frames.iter().any(|place| place.file.is_some() || place.function.is_some());
+        let frames = self.frames.iter().filter(|(_, frames)| known(frames));
+        let mut frames: Vec<_> = frames.map(|((file, at), found)| (path(file), *at, found.clone())).collect();
+        let mut variables: Vec<_> = self.variables.iter().map(|((f, at), name)| (path(f), *at, name.clone())).collect();
+        frames.sort_by(|one, two| (&one.0, one.1).cmp(&(&two.0, two.1)));
+        variables.sort();
+        Kept { schema: 1, frames, variables }
+    }
+
+    /// Takes over what was found earlier, when the files were the recorded ones. It may come from a stranger.
+    pub fn recall(&mut self, kept: Kept) {
+        if kept.schema != 1 {
+            return;
+        }
+        let clean = |place: Place| Place {
+            file: place.file.as_deref().map(words::clean),
+            function: place.function.as_deref().map(words::clean),
+            module: words::clean(&place.module),
+            ..place
+        };
+        for (file, at, frames) in kept.frames.into_iter().filter(|(_, _, frames)| !frames.is_empty()) {
+            self.frames.insert((file.into(), at), frames.into_iter().map(clean).collect());
+        }
+        for (file, at, name) in kept.variables {
+            self.variables.insert((file.into(), at), words::clean(&name));
+        }
     }
 
     /// Where the return address `pc` comes back to: the call before it.
@@ -144,12 +186,20 @@ impl Symbols {
     pub fn variable(&mut self, process: &str, address: u64) -> Option<String> {
         let module = self.module(process, address)?.clone();
         let within = address - module.base;
+        let key = (module.path.clone(), within);
+        if let Some(name) = self.variables.get(&key) {
+            return Some(name.clone());
+        }
         let variables = &self.file(&module)?.variables;
         let at = variables.partition_point(|(start, _, _)| *start <= within).checked_sub(1)?;
         let (start, size, name) = &variables[at];
         let inside = within - start;
-        let name = plain(name);
-        (inside < *size).then(|| if inside == 0 { name } else { format!("{name}+{inside}") })
+        if inside >= *size {
+            return None;
+        }
+        let name = if inside == 0 { plain(name) } else { format!("{}+{inside}", plain(name)) };
+        self.variables.insert(key, name.clone());
+        Some(name)
     }
 
     fn module(&self, process: &str, address: u64) -> Option<&Module> {

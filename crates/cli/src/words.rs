@@ -181,6 +181,11 @@ pub fn process_end(state: u32, header: &retake_tape::layout::ProcessHeader) -> S
     }
 }
 
+/// Text of a program as it may be shown on a terminal.
+pub fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::new(), |mut text, byte| {

@@ -381,6 +381,52 @@ fn a_changed_program_replays_or_says_why_not() {
     assert!(said(&diverged).contains("counter.c:18 (main)"), "{}", said(&diverged));
 }
 
+const TRIES: &str = r#"#include <pthread.h>
+static pthread_mutex_t ours = PTHREAD_MUTEX_INITIALIZER, theirs = PTHREAD_MUTEX_INITIALIZER;
+static __attribute__((noinline)) int look(pthread_mutex_t *at) {
+    CALL
+}
+int main(void) {
+    pthread_mutex_lock(&ours);
+    return look(&theirs) + look(&ours) == 0;
+}
+"#;
+
+/// What a thread did there when it was recorded is known from the developed take, though the program was built anew.
+#[test]
+fn a_divergence_names_both_lines() {
+    let home = Home::new();
+    let build = |call: &str| home.compile("tries", &TRIES.replace("CALL", call), &[]);
+    let program = build("return pthread_mutex_trylock(at);");
+    assert_eq!(home.run(&["record", "--", text(&program)]).status.code(), Some(0));
+    assert_eq!(home.run(&["show"]).status.code(), Some(0));
+    build("int more = 0;\n    return more + pthread_mutex_lock(at);");
+    let diverged = home.run(&["replay"]);
+    assert_eq!(diverged.status.code(), Some(120), "{}", said(&diverged));
+    let line = said(&diverged).lines().find(|line| line.contains("diverged")).unwrap_or_default().to_owned();
+    let both = "retake: diverged in thread 0 at event 3: recorded try mutex ours at tries.c:4 (look); \
+                came lock mutex at tries.c:5 (look)";
+    assert_eq!(line, both);
+    // The lines travel with the take, and outlive the program.
+    assert_eq!(home.run(&["pack"]).status.code(), Some(0));
+    fs::remove_file(&program).unwrap();
+    let shown = home.run(&["show", "tries-1.retake"]);
+    assert!(printed(&shown).contains(" try mutex              theirs "), "{}{}", printed(&shown), said(&shown));
+    assert!(printed(&shown).contains("tries.c:4 (look)"), "{}", printed(&shown));
+}
+
+#[test]
+fn a_divergence_of_a_light_take_names_the_line_of_the_replay() {
+    let home = Home::new();
+    let build = |call: &str| home.compile("tries", &TRIES.replace("CALL", call), &[]);
+    let program = build("return pthread_mutex_trylock(at);");
+    assert_eq!(home.run(&["record", "--", text(&program)]).status.code(), Some(0));
+    build("return pthread_mutex_lock(at);");
+    let diverged = said(&home.run(&["replay"]));
+    assert!(diverged.contains("recorded a poll of: try mutex (16); came lock mutex at tries.c:4 (look)"), "{diverged}");
+    assert!(diverged.contains("retake: next: retake show --light tries-1"), "{diverged}");
+}
+
 #[test]
 fn replays_are_compared() {
     let home = Home::new();
