@@ -5,6 +5,7 @@
 
 use crate::process::{self, Process};
 use crate::signals;
+use crate::stops;
 use crate::sys;
 use crate::thread::{Thread, waiting};
 use crate::watch;
@@ -28,18 +29,19 @@ pub fn reached(thread: &mut Thread, _op: Op) {
         thread.fast.store(0, Release);
         return;
     }
-    thread.waits.store(waiting::END, Release);
+    thread.waits_for(waiting::END, 0, 0);
     // The program's timers go on; handling their signals would look like work for ever.
     signals::hold_timers();
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
     loop {
         sys::sleep_ns(STEP_NS);
-        if all_played(process) {
+        // Whoever killed it then may do so now, unless somebody wants to look first.
+        if all_played(process) && !stops::looks_at_end() {
             process::tell_fate(fate::PLAYED);
         }
         if policy == at_end::STOP && process.recorded_state != state::EXITED && process.recorded_state != state::EXECED
         {
-            if all_played(process) && watch::still_ns() > QUIET_NS && !watch::is_debugged() {
+            if all_played(process) && watch::still_ns() > QUIET_NS && stops::at_end(thread) {
                 finish(process);
             }
         } else if policy == at_end::STOP {
@@ -83,7 +85,7 @@ pub fn wait_for_others() {
     let mut last = 0u64;
     let mut since = sys::clock_ns(libc::CLOCK_MONOTONIC);
     let mine = crate::thread::current().map_or(0, |thread| {
-        thread.waits.store(waiting::OUTSIDE, Relaxed);
+        thread.waits_for(waiting::OUTSIDE, 0, 0);
         thread.number
     });
     loop {

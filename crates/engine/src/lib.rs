@@ -18,6 +18,7 @@ pub mod record;
 pub mod replay;
 pub mod report;
 pub mod signals;
+pub mod stops;
 pub mod store;
 pub mod sys;
 pub mod thread;

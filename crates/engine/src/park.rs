@@ -87,9 +87,7 @@ pub fn wait(thread: &mut Thread, why: u32, place: &Place, value: u64, ready: imp
     if ready() || place.near && spin(&ready) {
         return;
     }
-    thread.waits_for.store(value, Relaxed);
-    thread.waits_at.store(place.key as u64, Relaxed);
-    thread.waits.store(why, Release);
+    thread.waits_for(why, value, place.key as u64);
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
     if place.poll {
         let mut step = 20_000;
@@ -115,7 +113,7 @@ pub fn wait(thread: &mut Thread, why: u32, place: &Place, value: u64, ready: imp
         }
         leave(thread, place);
     }
-    thread.waits.store(waiting::NOT, Release);
+    thread.waits_for(waiting::NOT, 0, 0);
 }
 
 fn spin(ready: &impl Fn() -> bool) -> bool {
@@ -245,9 +243,7 @@ pub fn wait_for_thread(thread: &mut Thread, thread_number: u32, count: u64) {
     if spin(&ready) {
         return;
     }
-    thread.waits_for.store(count, Relaxed);
-    thread.waits_at.store(u64::from(thread_number), Relaxed);
-    thread.waits.store(waiting::EDGE, Release);
+    thread.waits_for(waiting::EDGE, count, u64::from(thread_number));
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
     let place = Place { key: core::ptr::from_ref(seat) as usize, wanted: core::ptr::null(), poll: false, near: true };
     while !ready() {
@@ -263,7 +259,7 @@ pub fn wait_for_thread(thread: &mut Thread, thread_number: u32, count: u64) {
         leave(thread, &place);
         watch::look(thread, started);
     }
-    thread.waits.store(waiting::NOT, Release);
+    thread.waits_for(waiting::NOT, 0, 0);
 }
 
 /// The thread of `seat` has committed `count` events: wakes those that waited for it. One that begins to wait at this very

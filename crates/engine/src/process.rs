@@ -2,6 +2,7 @@
 //!
 //! Written once at the start (and again in a forked child, where one thread is left); read by everyone.
 
+use crate::stops;
 use crate::store::{Beginning, PATH_MAX, Path, Store};
 use crate::sys;
 use crate::thread::{self, NAME_MAX, Thread, fast};
@@ -199,6 +200,9 @@ pub fn start(start: &Start<'_>) -> bool {
     if let Some(session) = process.session() {
         session.processes.fetch_add(1, AcqRel);
     }
+    if process.has(flag::BOARD) {
+        stops::open(process.session_path());
+    }
     begin(start.replay, start.born)
 }
 
@@ -249,6 +253,7 @@ fn begin(replay: bool, born: u32) -> bool {
     let creation = Creation { number, parent: 0, index: 0, born, start: 0, pcs: [0; 6] };
     adopt(thread, &creation);
     tls::set(thread);
+    stops::begun(thread);
     true
 }
 
@@ -420,6 +425,7 @@ pub fn adopt(thread: &mut Thread, creation: &Creation) {
                 thread.seat = seat;
                 let _ = thread.reader.open(process.bytes, seat.at);
                 thread.set_stops();
+                stops::adopt(thread);
             }
         }
         _ => {}
@@ -429,7 +435,7 @@ pub fn adopt(thread: &mut Thread, creation: &Creation) {
             // SAFETY: the chunk is ours, with room for the header.
             unsafe { write_header(&mut process.rich, thread, creation, at, chunk.add(1).cast()) };
         }
-    } else if process.short_cut {
+    } else if process.short_cut && !stops::is_on() {
         let short = if mode() == mode::RECORD { fast::RECORD } else { fast::REPLAY };
         thread.fast.store(if thread.writer.is_open() || mode() == mode::REPLAY { short } else { fast::NONE }, Release);
     }
@@ -503,22 +509,29 @@ fn map_session(path: &[u8]) -> *mut Session {
     if !full.push(path).finish() {
         return null_mut();
     }
-    let Some(fd) = open(&room, libc::O_RDWR) else { return null_mut() };
-    let size = size_of::<Session>();
-    // SAFETY: a fresh shared map of a file that is at least that long.
+    let at = map_shared(&room, size_of::<Session>()).0.cast::<Session>();
+    // SAFETY: null, or a whole session.
+    unsafe { if !at.is_null() && (*at).magic.load(Acquire) != session::MAGIC { null_mut() } else { at } }
+}
+
+/// Maps the file at `path`, shared, and returns where and how long; null if it is shorter than `least`.
+pub fn map_shared(path: &[u8], least: usize) -> (*mut u8, usize) {
+    let Some(fd) = open(path, libc::O_RDWR) else { return (null_mut(), 0) };
+    // SAFETY: a fresh shared map, as long as the file.
     unsafe {
         let mut stat: libc::stat = core::mem::zeroed();
         sys::fstat(fd, &raw mut stat as usize);
+        let size = stat.st_size as usize;
         let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
-        let mut at = null_mut::<Session>();
-        if stat.st_size as usize >= size {
+        let mut at = null_mut();
+        if size >= least {
             let mapped = sys::mmap(sys::map_hint(size), size, protection, libc::MAP_SHARED as usize, fd, 0);
             if sys::error(mapped).is_none() {
-                at = mapped as *mut Session;
+                at = mapped as *mut u8;
             }
         }
         sys::close(fd);
-        if !at.is_null() && (*at).magic.load(Acquire) != session::MAGIC { null_mut() } else { at }
+        (at, size)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::end;
 use crate::report;
 use crate::signals;
+use crate::stops;
 use crate::thread::Thread;
 use retake_tape::entry::{Entry, INSIDE, Signal};
 use retake_tape::op::Op;
@@ -46,6 +47,7 @@ impl Thread {
     fn next_step(&mut self, op: Op) -> Option<Step> {
         self.pass_soft();
         let event = self.count() + 1;
+        stops::before(self, op, event);
         if event > self.reader.total {
             end::reached(self, op);
             return None;
@@ -200,6 +202,7 @@ impl Thread {
     /// program which only waits for it, without any event, goes on.
     pub fn happened(&mut self) {
         self.commit();
+        self.tell_count();
         self.look_ahead();
         // SAFETY: seats live as long as the process.
         if let Some(seat) = unsafe { self.seat.as_ref() } {

@@ -3,6 +3,7 @@
 //! The first report wins. It is lines of `key=value`; addresses are hexadecimal. Then the process ends.
 
 use crate::process;
+use crate::stops;
 use crate::store::Path;
 use crate::sys;
 use crate::thread::{self, Thread, waiting};
@@ -46,6 +47,9 @@ fn write(body: impl FnOnce(&mut Path<'_>)) -> ! {
             }
             sys::sleep_ns(1_000_000);
         }
+    }
+    if let Some(thread) = thread::current() {
+        stops::diverged(thread);
     }
     loop {
         // SAFETY: the process ends here.

@@ -97,6 +97,8 @@ calls! {
     rt_sigaction(signal, new, old, size) = SYS_rt_sigaction;
     /// Ends the process.
     exit_group(status) = SYS_exit_group;
+    /// Settings of this process.
+    prctl(what, a, b, c) = SYS_prctl;
     /// A resource limit.
     prlimit64(pid, which, new, old) = SYS_prlimit64;
 }

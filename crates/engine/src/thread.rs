@@ -12,6 +12,7 @@ use crate::writer::Writer;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+use retake_tape::board::Row;
 use retake_tape::entry::Signal;
 use retake_tape::layout::ThreadHeader;
 
@@ -31,13 +32,7 @@ pub const DEFERRED: usize = 8;
 pub const SIGNALS: usize = 65;
 
 /// What a waiting thread waits for, told in a report.
-pub mod waiting {
-    pub const NOT: u32 = 0;
-    pub const VERSION: u32 = 1;
-    pub const EDGE: u32 = 2;
-    pub const END: u32 = 3;
-    pub const OUTSIDE: u32 = 4;
-}
+pub use retake_tape::board::waiting;
 
 /// What a thread has done between two events that is none.
 #[derive(Default)]
@@ -86,7 +81,7 @@ pub struct Thread {
     pub creations: u32,
     /// Woken through this word.
     pub parked: AtomicU32,
-    /// See [`waiting`], for reports.
+    /// See [`waiting`], for reports; written by [`Thread::waits_for`].
     pub waits: AtomicU32,
     pub waits_for: AtomicU64,
     pub waits_at: AtomicU64,
@@ -121,6 +116,8 @@ pub struct Thread {
     pub once_ran: bool,
     /// The recorded thread that it plays (replay).
     pub seat: *const crate::process::Seat,
+    /// Where it tells how far it is, if somebody looks (replay).
+    pub row: Option<&'static Row>,
     /// Stands in for the tape's header where there is none.
     pub spare_header: [u64; 13],
     /// How the parking table links it.

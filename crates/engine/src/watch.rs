@@ -1,17 +1,25 @@
 //! Watching a replay stand still.
 //!
 //! Only threads that wait have time to look. A replay is stuck if every thread waits for another (found at once), or if
-//! nothing at all has moved for as long as the user has patience. While a debugger is attached nothing is ever stuck.
+//! nothing at all has moved for as long as the user has patience. While a debugger is attached to any process of the
+//! replay nothing is ever stuck, and time in which a process is held does not count.
 
 use crate::process;
 use crate::report;
+use crate::stops;
+use crate::store::Path;
 use crate::sys;
 use crate::thread::{self, Thread, waiting};
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use core::sync::atomic::{AtomicI64, AtomicU64};
+use retake_tape::session::Session;
 
-static LAST_MOVE: AtomicI64 = AtomicI64::new(0);
+static LAST_LOOK: AtomicI64 = AtomicI64::new(0);
+static STILL: AtomicI64 = AtomicI64::new(0);
 static LAST_SUM: AtomicU64 = AtomicU64::new(0);
+/// What lies between two looks counts for so much at most: a process that a debugger holds does not look, and that time
+/// is not the replay's.
+const LOOK_NS_MAX: i64 = 100_000_000;
 /// Everyone must have been waiting for so long.
 const SURE_NS: i64 = 1_000_000_000;
 
@@ -23,14 +31,17 @@ fn sum() -> u64 {
     events.wrapping_mul(1_000_003).wrapping_add(work / 50_000_000)
 }
 
-/// How long nothing has moved.
+/// How long nothing has moved, of the time in which something could.
 pub fn still_ns() -> i64 {
     let now = sys::clock_ns(libc::CLOCK_MONOTONIC);
     let sum = sum();
-    if LAST_SUM.swap(sum, Relaxed) != sum || LAST_MOVE.load(Relaxed) == 0 {
-        LAST_MOVE.store(now, Relaxed);
+    let since = now - LAST_LOOK.swap(now, Relaxed);
+    if LAST_SUM.swap(sum, Relaxed) != sum {
+        STILL.store(0, Relaxed);
+        return 0;
     }
-    now - LAST_MOVE.load(Relaxed)
+    let since = since.clamp(0, LOOK_NS_MAX);
+    STILL.fetch_add(since, Relaxed) + since
 }
 
 /// Called by a waiting thread now and then; ends the process if nothing can come any more.
@@ -60,13 +71,30 @@ pub fn look(thread: &mut Thread, started: i64) {
     report::stuck(thread);
 }
 
-/// Whether a debugger is attached.
+/// Whether somebody looks at this replay: a debugger is attached to one of its processes, or will be.
 pub fn is_debugged() -> bool {
-    let path = b"/proc/self/status\0";
+    let session = process::get().session();
+    let traced = |session: &Session| {
+        let length = (session.pids_len.load(Acquire) as usize).min(session.pids.len());
+        session.pids[..length].iter().any(|pair| is_process_traced(pair.load(Acquire) as u32))
+    };
+    stops::is_on() || is_traced() || session.is_some_and(traced)
+}
+
+/// Whether a debugger is attached to this process.
+pub fn is_traced() -> bool {
+    is_process_traced(process::get().pid)
+}
+
+fn is_process_traced(pid: u32) -> bool {
+    let mut room = [0u8; 64];
+    let mut path = Path { to: &mut room, length: 0 };
+    path.push(b"/proc/").push_number(u64::from(pid)).push(b"/status").finish();
     let mut text = [0u8; 1024];
     // SAFETY: the path ends in a zero byte; the buffer is as long as said.
     let length = unsafe {
-        let fd = sys::openat(libc::AT_FDCWD as usize, path.as_ptr() as usize, libc::O_RDONLY as usize, 0);
+        let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
+        let fd = sys::openat(libc::AT_FDCWD as usize, room.as_ptr() as usize, flags, 0);
         if fd < 0 {
             return false;
         }

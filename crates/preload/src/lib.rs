@@ -64,6 +64,7 @@ unsafe extern "C" fn start(_: c_int, _: *mut *mut c_char, envp: *mut *mut c_char
         );
         if start.replay {
             handle::signal::watch_faults();
+            handle::debugger::arm();
             if let Some(thread) = thread::current() {
                 thread.look_ahead();
             }

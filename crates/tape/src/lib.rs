@@ -15,6 +15,7 @@
 
 #![cfg_attr(not(feature = "std"), no_std)]
 
+pub mod board;
 pub mod check;
 pub mod entry;
 pub mod layout;

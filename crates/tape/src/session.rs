@@ -49,6 +49,8 @@ pub mod flag {
     pub const RICH: u32 = 1;
     /// Sleep as long as the program asked for, in a replay too.
     pub const REAL_TIME: u32 = 2;
+    /// Somebody looks: there is a [`board`](crate::board).
+    pub const BOARD: u32 = 4;
 }
 
 /// What a thread does when its tape has no more events and the recording did not end there by itself.

@@ -2,6 +2,7 @@
 
 pub mod c11;
 pub mod cond;
+pub mod debugger;
 pub mod environment;
 pub mod exec;
 pub mod image;
@@ -27,8 +28,8 @@ unsafe extern "C" {
     fn _Unwind_GetIP(context: *mut c_void) -> usize;
 }
 
-struct Found {
-    pcs: [u64; 6],
+struct Found<'a> {
+    pcs: &'a mut [u64],
     length: usize,
 }
 
@@ -50,7 +51,14 @@ extern "C" fn frame(context: *mut c_void, found: *mut c_void) -> c_int {
 
 /// The return addresses of the calling thread outside of the shim, innermost first; 0 behind the last.
 pub fn callers() -> [u64; 6] {
-    let mut found = Found { pcs: [0; 6], length: 0 };
+    let mut pcs = [0; 6];
+    stack(&mut pcs);
+    pcs
+}
+
+/// The same, as many as there is room for. How many there are.
+pub fn stack(pcs: &mut [u64]) -> usize {
+    let mut found = Found { pcs, length: 0 };
     // The unwinder locks; that is none of the program's events.
     let mut thread = retake_engine::thread::current();
     if let Some(thread) = &mut thread {
@@ -61,5 +69,5 @@ pub fn callers() -> [u64; 6] {
     if let Some(thread) = thread {
         thread.finish();
     }
-    found.pcs
+    found.length
 }

@@ -3,7 +3,6 @@
 use crate::glibc::once_is_done;
 use crate::handle::modules::is_unwinders;
 use crate::table::sync::{Routine, real};
-use core::sync::atomic::Ordering::Relaxed;
 use libc::{c_int, pthread_barrier_t, pthread_spinlock_t};
 use retake_engine::objects::{Meeting, Nothing, Object};
 use retake_engine::sys;
@@ -93,11 +92,11 @@ pub unsafe fn once(control: *mut c_int, routine: Routine) -> c_int {
 
 /// Waits for something that another thread does in libc.
 fn wait_outside(thread: &mut Thread, done: impl Fn() -> bool) {
-    thread.waits.store(waiting::OUTSIDE, Relaxed);
+    thread.waits_for(waiting::OUTSIDE, 0, 0);
     while !done() {
         sys::sleep_ns(20_000);
     }
-    thread.waits.store(waiting::NOT, Relaxed);
+    thread.waits_for(waiting::NOT, 0, 0);
 }
 
 /// Puts back what an outer `pthread_once` of this thread needs, even when the routine unwinds.

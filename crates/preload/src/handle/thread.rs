@@ -1,6 +1,6 @@
 //! Threads: each is named by its place in the tree of creations, which is the same in every run.
 
-use crate::handle::callers;
+use crate::handle::{callers, debugger};
 use crate::table::thread::{Start, real};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_t, timespec};
@@ -134,6 +134,7 @@ pub unsafe fn run<R>(child: *mut Thread, body: impl FnOnce() -> R) -> R {
     thread.begin();
     process::adopt(thread, &creation);
     thread.finish();
+    debugger::arm();
     if !thread.has_own_mask {
         signals::release(thread.mask);
     }
