@@ -136,7 +136,7 @@ fn gdb() -> Finding {
 fn ptrace() -> Finding {
     match fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default().trim() {
         "" | "0" => note("debuggers may attach to any process of yours"),
-        "1" => note("debuggers may attach to their own children only (ptrace_scope 1): start the replay under gdb"),
+        "1" => note("debuggers may attach to their own children only (ptrace_scope 1); retake replay --gdb works"),
         other => note(format!("debuggers may attach for root only (ptrace_scope {other})")),
     }
 }

@@ -99,6 +99,16 @@ pub fn survive_limits() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
+/// Makes those signals what they were before retake began.
+fn stop_ignoring() {
+    for (at, signal) in MADE_ERRORS.iter().enumerate() {
+        if IGNORED.load(SeqCst) & 1 << at == 0 {
+            // SAFETY: what they do by default.
+            unsafe { libc::signal(*signal, libc::SIG_DFL) };
+        }
+    }
+}
+
 extern "C" fn note_start() {
     // SAFETY: only asks.
     unsafe {
@@ -125,6 +135,14 @@ pub fn was_closed(stream: i32) -> bool {
 
 /// Starts the program, waits until it has ended, and hands signals on meanwhile.
 pub fn run(launch: &Launch, session: &Mapped) -> Result<Ran> {
+    run_watched(launch, session, &mut None)
+}
+
+/// Called now and then while the program runs; true ends it, and all that belongs to the session.
+pub type Watch<'a> = Option<&'a mut dyn FnMut() -> bool>;
+
+/// The same, with somebody who looks at it meanwhile.
+pub fn run_watched(launch: &Launch, session: &Mapped, watch: &mut Watch<'_>) -> Result<Ran> {
     let mut before = Vec::new();
     for signal in FORWARDED.into_iter().chain(FROM_TERMINAL) {
         // SAFETY: the handler only does what handlers may do.
@@ -141,23 +159,113 @@ pub fn run(launch: &Launch, session: &Mapped) -> Result<Ran> {
         }
     }
     let started = start(launch, &before);
-    let ended = started.as_ref().ok().map(|(child, _)| wait(*child, session));
+    let ended = started.as_ref().ok().map(|(child, _)| wait(*child, session, watch));
     CHILD.store(0, SeqCst);
     let (_, aslr_off) = started?;
     Ok(Ran { ended: ended.unwrap_or(Ended::Exit(0)), aslr_off })
 }
 
+/// A launch in the form that the kernel wants, made before the fork.
+struct Ready<'a> {
+    launch: &'a Launch,
+    exe: CString,
+    argv: Vec<CString>,
+    environment: Vec<CString>,
+    cwd: Option<CString>,
+}
+
+impl Ready<'_> {
+    fn new(launch: &Launch) -> Result<Ready<'_>> {
+        let c =
+            |text: &OsStr| CString::new(text.as_bytes()).map_err(|_| Failure::own("an argument has a zero byte in it"));
+        Ok(Ready {
+            launch,
+            exe: c(launch.exe.as_os_str())?,
+            argv: launch.argv.iter().map(|text| c(text)).collect::<Result<Vec<_>>>()?,
+            environment: launch.environment.iter().map(|text| c(text)).collect::<Result<Vec<_>>>()?,
+            cwd: launch.cwd.as_ref().map(|path| c(path.as_os_str())).transpose()?,
+        })
+    }
+
+    /// Makes this process the program. `tell` gets what went wrong: `p` randomisation stays on, `d` no such directory,
+    /// `x` it cannot be executed.
+    ///
+    /// # Safety
+    /// Streams and settings of this process change; the pointers must be those of [`pointers`].
+    unsafe fn execute(&self, argv: &[*const libc::c_char], environment: &[*const libc::c_char], tell: &dyn Fn(u8)) {
+        // SAFETY: plain system calls with structures of ours.
+        unsafe {
+            let now = libc::personality(0xffff_ffff);
+            if libc::personality(now as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong) < 0 {
+                tell(b'p');
+            }
+            if let Some(limit) = self.launch.stack_limit {
+                let mut now: libc::rlimit = std::mem::zeroed();
+                libc::getrlimit(libc::RLIMIT_STACK, &mut now);
+                now.rlim_cur = limit.min(now.rlim_max);
+                libc::setrlimit(libc::RLIMIT_STACK, &now);
+            }
+            for (target, stream) in self.launch.streams.iter().enumerate() {
+                if let Some(stream) = stream {
+                    libc::dup2(*stream, target as i32);
+                } else if was_closed(target as i32) {
+                    libc::close(target as i32);
+                }
+            }
+            if let Some(cwd) = &self.cwd
+                && libc::chdir(cwd.as_ptr()) != 0
+            {
+                return tell(b'd');
+            }
+            libc::execve(self.exe.as_ptr(), argv.as_ptr(), environment.as_ptr());
+            tell(b'x');
+        }
+    }
+
+    /// Why [`Ready::execute`] came back.
+    fn failure(&self, what: u8, errno: i32) -> Failure {
+        let (exe, why) = (self.launch.exe.display(), plain(&std::io::Error::from_raw_os_error(errno)));
+        match what {
+            b'd' => {
+                let dir = self.launch.cwd.as_deref().unwrap_or(Path::new("")).display();
+                Failure::own(format!("cannot go to {dir}, where the program was recorded: {why}"))
+            }
+            _ if errno == libc::ENOENT => {
+                Failure::new(Status::NotFound, format!("{exe}: not found, or its interpreter is not"))
+            }
+            _ => {
+                let failure = Failure::new(Status::NotExecutable, format!("{exe}: cannot be executed: {why}"));
+                let script = format!("retake record -- sh {exe}");
+                if errno == libc::ENOEXEC { failure.next(script) } else { failure }
+            }
+        }
+    }
+}
+
+fn pointers(all: &[CString]) -> Vec<*const libc::c_char> {
+    all.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
+}
+
+/// Makes this process the program; returns only if that fails.
+pub fn become_it(launch: &Launch) -> Failure {
+    let ready = match Ready::new(launch) {
+        Ok(ready) => ready,
+        Err(failure) => return failure,
+    };
+    let told = std::cell::Cell::new((b'x', 0));
+    let (argv, environment) = (pointers(&ready.argv), pointers(&ready.environment));
+    // SAFETY: this process is to be the program; the pointers are those of `ready`.
+    unsafe {
+        stop_ignoring();
+        ready.execute(&argv, &environment, &|what| told.set((what, *libc::__errno_location())));
+    }
+    ready.failure(told.get().0, told.get().1)
+}
+
 /// Forks and executes; returns the child's id and whether address randomisation could be switched off.
 fn start(launch: &Launch, before: &[(i32, libc::sigaction)]) -> Result<(i32, bool)> {
-    let c = |text: &OsStr| CString::new(text.as_bytes()).map_err(|_| Failure::own("an argument has a zero byte in it"));
-    let exe = c(launch.exe.as_os_str())?;
-    let argv = launch.argv.iter().map(|text| c(text)).collect::<Result<Vec<_>>>()?;
-    let environment = launch.environment.iter().map(|text| c(text)).collect::<Result<Vec<_>>>()?;
-    let cwd = launch.cwd.as_ref().map(|path| c(path.as_os_str())).transpose()?;
-    let pointers = |all: &[CString]| -> Vec<*const libc::c_char> {
-        all.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
-    };
-    let (argv, environment) = (pointers(&argv), pointers(&environment));
+    let ready = Ready::new(launch)?;
+    let (argv, environment) = (pointers(&ready.argv), pointers(&ready.environment));
     let mut pipe = [0; 2];
     // SAFETY: this process has one thread; the child only makes system calls until it executes the program, and all
     // that it uses was made before the fork.
@@ -175,41 +283,13 @@ fn start(launch: &Launch, before: &[(i32, libc::sigaction)]) -> Result<(i32, boo
             for (signal, old) in before {
                 libc::sigaction(*signal, old, std::ptr::null_mut());
             }
-            for (at, signal) in MADE_ERRORS.iter().enumerate() {
-                if IGNORED.load(SeqCst) & 1 << at == 0 {
-                    libc::signal(*signal, libc::SIG_DFL);
-                }
-            }
+            stop_ignoring();
             libc::sigprocmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut());
             let tell = |what: u8| {
                 let message = [i32::from(what), *libc::__errno_location()];
                 libc::write(pipe[1], message.as_ptr().cast(), 8);
             };
-            let now = libc::personality(0xffff_ffff);
-            if libc::personality(now as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong) < 0 {
-                tell(b'p');
-            }
-            if let Some(limit) = launch.stack_limit {
-                let mut now: libc::rlimit = std::mem::zeroed();
-                libc::getrlimit(libc::RLIMIT_STACK, &mut now);
-                now.rlim_cur = limit.min(now.rlim_max);
-                libc::setrlimit(libc::RLIMIT_STACK, &now);
-            }
-            for (target, stream) in launch.streams.iter().enumerate() {
-                if let Some(stream) = stream {
-                    libc::dup2(*stream, target as i32);
-                } else if was_closed(target as i32) {
-                    libc::close(target as i32);
-                }
-            }
-            if let Some(cwd) = &cwd
-                && libc::chdir(cwd.as_ptr()) != 0
-            {
-                tell(b'd');
-                libc::_exit(125);
-            }
-            libc::execve(exe.as_ptr(), argv.as_ptr(), environment.as_ptr());
-            tell(b'x');
+            ready.execute(&argv, &environment, &tell);
             libc::_exit(126);
         }
         CHILD.store(child, SeqCst);
@@ -223,30 +303,13 @@ fn start(launch: &Launch, before: &[(i32, libc::sigaction)]) -> Result<(i32, boo
     }
     let mut aslr_off = true;
     for [what, errno] in told {
-        let why = plain(&std::io::Error::from_raw_os_error(errno));
-        let failure = match u8::try_from(what) {
-            Ok(b'p') => {
-                aslr_off = false;
-                continue;
-            }
-            Ok(b'd') => {
-                let dir = launch.cwd.as_deref().unwrap_or(Path::new("")).display();
-                Failure::own(format!("cannot go to {dir}, where the program was recorded: {why}"))
-            }
-            _ if errno == libc::ENOENT => {
-                let what = format!("{}: not found, or its interpreter is not", launch.exe.display());
-                Failure::new(Status::NotFound, what)
-            }
-            _ => {
-                let what = format!("{}: cannot be executed: {why}", launch.exe.display());
-                let failure = Failure::new(Status::NotExecutable, what);
-                let script = format!("retake record -- sh {}", launch.exe.display());
-                if errno == libc::ENOEXEC { failure.next(script) } else { failure }
-            }
-        };
+        if what == i32::from(b'p') {
+            aslr_off = false;
+            continue;
+        }
         // SAFETY: our own child, which has ended itself.
         unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
-        return Err(failure);
+        return Err(ready.failure(what as u8, errno));
     }
     Ok((child, aslr_off))
 }
@@ -262,7 +325,7 @@ fn read_messages(pipe: i32) -> Vec<[i32; 2]> {
 }
 
 /// Waits for the child. Once a process of a replay has reported, the others have a short while to end by themselves.
-fn wait(child: i32, session: &Mapped) -> Ended {
+fn wait(child: i32, session: &Mapped, watch: &mut Watch<'_>) -> Ended {
     // SAFETY: plain system calls; a failed pidfd_open leaves us polling.
     let watched = unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) } as i32;
     let mut reported: Option<Instant> = None;
@@ -286,9 +349,14 @@ fn wait(child: i32, session: &Mapped) -> Ended {
                 kill(child, session);
             }
         }
+        if watch.as_mut().is_some_and(|watch| watch()) {
+            *watch = None;
+            kill(child, session);
+        }
+        let nap_ms = if watched < 0 || watch.is_some() { 20 } else { 250 };
         let mut poll = libc::pollfd { fd: watched, events: libc::POLLIN, revents: 0 };
         // SAFETY: one pollfd; a negative descriptor is passed over, and the time-out makes it a nap.
-        unsafe { libc::poll(&mut poll, 1, if watched < 0 { 20 } else { 250 }) };
+        unsafe { libc::poll(&mut poll, 1, nap_ms) };
     };
     if reported.is_some() || session.report_state.load(SeqCst) == 2 {
         kill(0, session);

@@ -3,6 +3,7 @@
 //! One file per command; what they share is the store, the take, the launch and the words. Nothing of retake's goes to
 //! the standard output of a recorded or replayed program.
 
+mod board;
 mod check;
 mod demo;
 mod develop;
@@ -11,6 +12,7 @@ mod doctor;
 mod elf;
 mod environment;
 mod facts;
+mod gdb;
 mod info;
 mod launch;
 mod lines;
@@ -28,6 +30,7 @@ mod session;
 mod shim;
 mod show;
 mod status;
+mod stop;
 mod store;
 mod symbols;
 mod take;
@@ -92,6 +95,8 @@ enum Command {
     Man(manual::ManArgs),
     #[command(name = demo::PROGRAM, hide = true)]
     DemoProgram,
+    #[command(name = gdb::PROGRAM, hide = true)]
+    GdbProgram(gdb::Args),
 }
 
 fn run(cli: Cli) -> Result<Ending> {
@@ -115,6 +120,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Demo => demo::main(),
         Command::Completions(args) => manual::completions(args),
         Command::Man(args) => manual::man(args),
+        Command::GdbProgram(args) => gdb::program(args),
         Command::DemoProgram => {
             demo::program::main();
             Ok(Ending::Status(Status::Fine))

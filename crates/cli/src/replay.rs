@@ -1,5 +1,6 @@
 //! `retake replay`: run a recorded execution again, the same.
 
+use crate::board::Where;
 use crate::environment::{self, Own};
 use crate::facts::{Ended, Facts};
 use crate::launch::{self, Launch};
@@ -9,7 +10,7 @@ use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::Store;
 use crate::symbols::Symbols;
 use crate::take::{Take, TempDir};
-use crate::{Ending, record, shim, words};
+use crate::{Ending, gdb, record, shim, stop, words};
 use retake_tape::layout::state;
 use retake_tape::reader::Tape;
 use retake_tape::session::{FILE as SESSION, at_end, flag};
@@ -51,6 +52,18 @@ pub struct Args {
     /// How long nothing may happen before the replay is called stuck; 0: for ever
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     patience: u32,
+    /// Replay under gdb: at the prompt, or WHERE a thread or process begins (0.2), or before an event of it (0.2:812)
+    #[arg(long, value_name = "WHERE", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["times", "check", "stop_at"])]
+    gdb: Option<String>,
+    /// An argument for gdb, such as -x=SCRIPT, -batch or -i=mi; may be given again
+    #[arg(long, value_name = "ARG", requires = "gdb", allow_hyphen_values = true)]
+    gdb_arg: Vec<OsString>,
+    /// Stop where THREAD is about to have its event EVENT (0.2:812), or at the `end` of a program that hung; tell every thread's place and stack, and end
+    #[arg(long, value_name = "THREAD:EVENT", conflicts_with_all = ["times", "check"])]
+    stop_at: Option<String>,
+    /// With --stop-at: leave everything where it stands, for a debugger
+    #[arg(long, requires = "stop_at")]
+    hold: bool,
     /// Run the command of a take that was not recorded here
     #[arg(long)]
     trust: bool,
@@ -59,7 +72,15 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
-pub fn main(args: Args) -> Result<Ending> {
+pub fn main(mut args: Args) -> Result<Ending> {
+    // In `replay --gdb TAKE` the word is the take, unless it can be a thread's name.
+    if let Some(word) = &mut args.gdb
+        && args.take == "latest"
+        && !word.is_empty()
+        && Where::parse(word).is_none()
+    {
+        args.take = std::mem::take(word);
+    }
     let store = Store::open()?;
     let take = store.take(&args.take)?;
     if args.command.is_empty() && !args.trust {
@@ -77,6 +98,12 @@ pub fn main(args: Args) -> Result<Ending> {
         AtEnd::Live => at_end::LIVE,
     };
     player.warn();
+    if let Some(place) = &args.gdb {
+        return gdb::main(player, Some(place.as_str()).filter(|place| !place.is_empty()), &args.gdb_arg);
+    }
+    if let Some(place) = &args.stop_at {
+        return stop::main(player, place, args.hold);
+    }
     let capture = args.check && args.times > 1;
     let mut first: Option<Output> = None;
     let mut last = Ended::Exit(0);
@@ -134,10 +161,17 @@ pub fn require_trust(store: &Store, take: &Take, remedies: impl Fn(&str) -> [Str
     Err(Failure::own(what).next(format!("{trust}, if you trust it")).next(other))
 }
 
+/// A replay that can begin.
+pub struct Scene {
+    pub session: Mapped,
+    pub launch: Launch,
+    _stdin: Option<File>,
+}
+
 /// Replays one take, as often as asked.
 pub struct Player {
     pub take: Take,
-    tapes: Vec<Tape>,
+    pub tapes: Vec<Tape>,
     pub command: Vec<OsString>,
     pub flags: u32,
     pub at_end: u32,
@@ -185,18 +219,27 @@ impl Player {
         output: Option<&Output>,
         before_removal: &mut dyn FnMut(&Path, Ended) -> Result<()>,
     ) -> Result<Ended> {
+        let place = TempDir::new()?;
+        let scene = self.scene(place.path(), output)?;
+        let ran = launch::run(&scene.launch, &scene.session)?;
+        self.went_well(&scene.session)?;
+        before_removal(place.path(), ran.ended)?;
+        Ok(ran.ended)
+    }
+
+    /// Everything that a replay needs, made in the directory `place`.
+    pub fn scene(&self, place: &Path, output: Option<&Output>) -> Result<Scene> {
         if shim::is_loaded_here() {
             let what = "this is already being recorded or replayed: a replay cannot run inside it";
             return Err(Failure::own(what).next("retake replay, outside of it"));
         }
         let facts = &self.take.facts;
-        let place = TempDir::new()?;
-        let session_path = place.path().join(SESSION);
+        let session_path = place.join(SESSION);
         let session = Mapped::create(&session_path, self.flags)?;
         session.at_end.store(self.at_end, Relaxed);
         session.patience_ms.store(self.patience_ms, Relaxed);
         session.root_signal.store(root_signal(facts), Relaxed);
-        let shim = shim::unpack(place.path())?;
+        let shim = shim::unpack(place)?;
         let preload = facts.preload.as_ref().map(|text| text.os());
         let own = Own {
             mode: "replay",
@@ -222,7 +265,11 @@ impl Player {
             streams: [stdin.as_ref().map(File::as_raw_fd), streams[0], streams[1]],
             stack_limit: Some(facts.stack_limit),
         };
-        let ran = launch::run(&launch, &session)?;
+        Ok(Scene { session, launch, _stdin: stdin })
+    }
+
+    /// Words the report of a replay that went wrong.
+    pub fn went_well(&self, session: &Mapped) -> Result<()> {
         if let Some(text) = session.report() {
             let mut symbols = Symbols::of_replay(&self.tapes);
             return Err(Report::parse(&text).failure(&self.take, &self.tapes, &mut symbols));
@@ -231,11 +278,10 @@ impl Player {
             let what = "this was no replay: the dynamic linker did not load the shim; its message, if any, is above";
             return Err(Failure::own(what).next("retake doctor"));
         }
-        before_removal(place.path(), ran.ended)?;
-        Ok(ran.ended)
+        Ok(())
     }
 
-    fn program(&self) -> Result<(PathBuf, Vec<OsString>)> {
+    pub fn program(&self) -> Result<(PathBuf, Vec<OsString>)> {
         if self.command.is_empty() {
             return Ok((self.take.facts.exe.os().into(), launch::os_strings(&self.take.facts.argv)));
         }

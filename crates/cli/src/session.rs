@@ -8,6 +8,26 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
+/// Makes the file at `path`, `size` zero bytes long, and maps it.
+pub fn create_map(path: &Path, size: usize) -> Result<(*mut libc::c_void, File)> {
+    let words = || format!("cannot make {}", path.display());
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path).because(words)?;
+    // Real blocks, not a hole: a full disk must show here, not as a signal in the program.
+    // SAFETY: plain calls on a descriptor that we own.
+    let full = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, size as libc::off_t) };
+    if full != 0 {
+        return Err(std::io::Error::from_raw_os_error(full)).because(words);
+    }
+    Ok((map(&file, size).because(words)?, file))
+}
+
+fn map(file: &File, size: usize) -> std::io::Result<*mut libc::c_void> {
+    let (protection, fd) = (libc::PROT_READ | libc::PROT_WRITE, file.as_raw_fd());
+    // SAFETY: a fresh map of a file that is at least `size` bytes long.
+    let at = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, libc::MAP_SHARED, fd, 0) };
+    if at == libc::MAP_FAILED { Err(std::io::Error::last_os_error()) } else { Ok(at) }
+}
+
 /// A session file that this process made. Holding it keeps the file locked, which tells others that it is in use.
 pub struct Mapped {
     at: *mut Session,
@@ -17,36 +37,24 @@ pub struct Mapped {
 impl Mapped {
     /// Makes the file at `path`.
     pub fn create(path: &Path, flags: u32) -> Result<Mapped> {
-        let words = || format!("cannot make {}", path.display());
-        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path).because(words)?;
-        let size = size_of::<Session>();
-        // Real blocks, not a hole: a full disk must show here, not as a signal in the program.
-        // SAFETY: plain calls on a descriptor that we own.
-        let full = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, size as libc::off_t) };
-        if full != 0 {
-            return Err(std::io::Error::from_raw_os_error(full)).because(words);
-        }
-        // SAFETY: as above; failing to lock is harmless.
+        let (at, file) = create_map(path, size_of::<Session>())?;
+        // SAFETY: a plain call on a descriptor that we own; failing to lock is harmless.
         unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
-        // SAFETY: a fresh map of a file that is `size` bytes long.
-        let at = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                size,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                0,
-            )
-        };
-        if at == libc::MAP_FAILED {
-            return Err(std::io::Error::last_os_error()).because(words);
-        }
         let mapped = Mapped { at: at.cast(), _file: file };
         mapped.next_number.store(1, Relaxed);
         mapped.flags.store(flags, Relaxed);
         mapped.magic.store(MAGIC, Relaxed);
         Ok(mapped)
+    }
+
+    /// Opens a session that another process made.
+    pub fn open(path: &Path) -> Result<Mapped> {
+        let words = || format!("cannot open {}", path.display());
+        let file = OpenOptions::new().read(true).write(true).open(path).because(words)?;
+        if file.metadata().because(words)?.len() < size_of::<Session>() as u64 {
+            return Err(std::io::Error::other("it is too short")).because(words);
+        }
+        Ok(Mapped { at: map(&file, size_of::<Session>()).because(words)?.cast(), _file: file })
     }
 
     /// Whether the recorder that made the session at `path` is still there.

@@ -49,6 +49,12 @@ impl Place {
     fn shown(&self) -> Place {
         Place { file: self.file.as_deref().map(shortened), ..self.clone() }
     }
+
+    /// Whether it lies in libc or in the dynamic linker, or is what they start programs by.
+    pub fn is_libc(&self) -> bool {
+        let modules = ["libc.so", "libc-", "ld-linux", "libpthread"];
+        modules.iter().any(|start| self.module.starts_with(start)) || self.function.as_deref() == Some("_start")
+    }
 }
 
 impl fmt::Display for Place {
@@ -140,6 +146,11 @@ impl Symbols {
     /// Where the return address `pc` comes back to: the call before it.
     pub fn call(&mut self, process: &str, pc: u64) -> Option<Place> {
         self.place(process, pc.wrapping_sub(1))
+    }
+
+    /// The same with all functions that were inlined there, innermost first.
+    pub fn calls(&mut self, process: &str, pc: u64) -> Vec<Place> {
+        self.frames(process, pc.wrapping_sub(1)).iter().map(Place::shown).collect()
     }
 
     /// The first of the return addresses that has a source line, else the first that lies in a module.
