@@ -1,7 +1,7 @@
 //! `retake doctor`: can programs be recorded here, and this one?
 
 use crate::elf;
-use crate::environment::{OWN_ENVIRONMENT, Own};
+use crate::environment::{self, OWN_ENVIRONMENT, Own};
 use crate::launch::{self, Launch};
 use crate::session::Mapped;
 use crate::status::{Result, Status};
@@ -95,7 +95,9 @@ fn load() -> Vec<Finding> {
         let session = Mapped::create(&session_path, 0)?;
         let shim = shim::unpack(place.path())?;
         let exe = launch::find_program(OsStr::new("true"), std::env::var_os("PATH").as_deref())?;
-        let own = Own { mode: "record", take: place.path(), session: &session_path, shim: &shim, preload: None };
+        let process = environment::ROOT;
+        let own =
+            Own { mode: "record", take: place.path(), session: &session_path, shim: &shim, preload: None, process };
         let null = crate::replay::Output::null()?;
         let launch = Launch {
             exe,

@@ -4,12 +4,16 @@
 //! up), so that the program's stack starts at the same address.
 
 use crate::facts::{Text, Variable};
+use retake_tape::layout::born;
 use retake_tape::session::{ROOT_NAME, variable};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// Bytes that our variables take together, or a multiple.
 pub const OWN_ENVIRONMENT: usize = 2048;
+
+/// The first process of a run.
+pub const ROOT: (&str, u32) = (ROOT_NAME, born::ROOT);
 
 /// The values of our own variables.
 pub struct Own<'a> {
@@ -19,6 +23,8 @@ pub struct Own<'a> {
     pub shim: &'a Path,
     /// The user's own LD_PRELOAD.
     pub preload: Option<&'a OsStr>,
+    /// The process's name, and how it was born.
+    pub process: (&'a str, u32),
 }
 
 impl Own<'_> {
@@ -29,13 +35,14 @@ impl Own<'_> {
             preload.push(":");
             preload.push(users);
         }
+        let (name, born) = (self.process.0, self.process.1.to_string());
         let pairs: [(&str, &OsStr); 8] = [
             (variable::PRELOAD, &preload),
             (variable::MODE, self.mode.as_ref()),
             (variable::TAKE, self.take.as_os_str()),
             (variable::SESSION, self.session.as_os_str()),
-            (variable::NAME, ROOT_NAME.as_ref()),
-            (variable::BORN, "0".as_ref()),
+            (variable::NAME, name.as_ref()),
+            (variable::BORN, born.as_ref()),
             (variable::EVEN, "".as_ref()),
             (variable::PAD, "".as_ref()),
         ];
@@ -129,6 +136,7 @@ mod tests {
                 session: Path::new(session),
                 shim: Path::new("/s.so"),
                 preload: Some(OsStr::new("/x.so")),
+                process: ROOT,
             };
             own.variables(OWN_ENVIRONMENT)
         };

@@ -135,6 +135,9 @@ pub struct Facts {
     pub preload: Option<Text>,
     pub environment: Vec<Variable>,
     pub tapes: Vec<TapeFacts>,
+    /// Tapes of the library's participants; `process` is the participant's name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<TapeFacts>,
 }
 
 impl Facts {
@@ -147,7 +150,7 @@ impl Facts {
     }
 
     pub fn bytes(&self) -> u64 {
-        self.tapes.iter().map(|tape| tape.bytes).sum()
+        self.tapes.iter().chain(&self.parts).map(|tape| tape.bytes).sum()
     }
 
     /// The command as it would be typed.
@@ -247,6 +250,7 @@ pub mod tests {
                 Variable::Omitted { omitted: Text::Plain("X_TOKEN".into()), length: 9 },
             ],
             tapes: Vec::new(),
+            parts: Vec::new(),
         }
     }
 

@@ -20,6 +20,7 @@ mod ls;
 mod manual;
 mod names;
 mod pack;
+mod parts;
 mod prune;
 mod record;
 mod replay;

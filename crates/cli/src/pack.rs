@@ -13,9 +13,9 @@ use crate::lines;
 use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::{FOREIGN_MARK, Store};
 use crate::take::{Origin, Take, TempDir, files};
-use crate::words;
+use crate::{parts, words};
 use retake_tape::check::crc32c;
-use retake_tape::session::{RICH_ENDING, TAPE_ENDING};
+use retake_tape::session::{PART_ENDING, RICH_ENDING, TAPE_ENDING};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -84,12 +84,14 @@ pub fn pack(args: PackArgs) -> Result<Ending> {
 
 fn pack_one(take: &Take, target: &Path) -> Result<()> {
     take.tapes()?;
+    parts::load(take)?;
     let words = || format!("cannot write {}", target.display());
     if target.exists() {
         return Err(Failure::own(format!("{} is there already", target.display())).next("retake pack -o FILE"));
     }
     let mut paths = vec![take.dir.join(FILE)];
     paths.extend(files(&take.dir, TAPE_ENDING)?);
+    paths.extend(files(&take.dir, PART_ENDING)?);
     paths.extend(files(&take.dir, RICH_ENDING)?);
     paths.extend(Some(take.dir.join(lines::FILE)).filter(|path| path.is_file()));
     let fresh = target.with_extension(format!("{:x}", crate::store::random()));
@@ -167,6 +169,7 @@ pub fn open(path: &Path) -> Result<Take> {
     extract(file, length, temp.path()).map_err(refuse)?;
     let mut take = Take::open(temp.path(), Origin::Packed)?;
     take.tapes()?;
+    parts::load(&take)?;
     take.unpacked = Some((path.to_owned(), temp));
     Ok(take)
 }
@@ -211,8 +214,11 @@ fn extract(file: File, length: u64, target: &Path) -> std::result::Result<(), St
     Err("it holds too many files".into())
 }
 
-/// Whether a take can have a file of this name: `take.json`, `lines.json`, `0.1.tape`, `0.1.rich`.
+/// Whether a take can have a file of this name: `take.json`, `lines.json`, `0.1.tape`, `0.1.rich`, `server.part`.
 fn is_take_file(name: &str) -> bool {
+    if let Some(stem) = name.strip_suffix(PART_ENDING) {
+        return parts::is_part_name(stem);
+    }
     let stem = name.strip_suffix(TAPE_ENDING).or_else(|| name.strip_suffix(RICH_ENDING));
     let tree = |stem: &str| {
         stem.starts_with(|c: char| c.is_ascii_digit())
@@ -275,14 +281,25 @@ mod tests {
 
     #[test]
     fn good_archives_come_out() {
-        let (_temp, path) = archive(&[("take.json", 2, b"{}"), ("0.1.tape", 3, b"abc")]);
+        let (_temp, path) = archive(&[("take.json", 2, b"{}"), ("0.1.tape", 3, b"abc"), ("a-1.part", 1, b"x")]);
         let to = try_extract(&path).unwrap();
         assert_eq!(fs::read(to.path().join("0.1.tape")).unwrap(), b"abc");
     }
 
     #[test]
     fn hostile_archives_are_refused() {
-        for name in ["../take.json", "/etc/passwd", "take.json/x", "a.tape", "..tape", "unpacked", "session", "x.so"] {
+        for name in [
+            "../take.json",
+            "/etc/passwd",
+            "take.json/x",
+            "a.tape",
+            "..tape",
+            "a/b.part",
+            ".part",
+            "unpacked",
+            "session",
+            "x.so",
+        ] {
             let (_temp, path) = archive(&[(name, 1, b"x")]);
             assert!(try_extract(&path).unwrap_err().contains("no take has"), "{name}");
         }

@@ -39,6 +39,10 @@ pub struct Args {
     /// Note every operation with its object and call stack at once: slower, for programs that cannot be run twice
     #[arg(long)]
     rich: bool,
+    /// Keep the contents of messages and shared objects, too, where the program uses the retake library: one participant
+    /// can then be replayed alone
+    #[arg(long)]
+    full: bool,
     /// Say nothing unless something is wrong
     #[arg(short, long)]
     quiet: bool,
@@ -100,12 +104,18 @@ struct Recording {
 impl Recording {
     fn run(&self) -> Result<Ending> {
         let session_path = self.dir.join(SESSION);
-        let session = Mapped::create(&session_path, if self.args.rich { flag::RICH } else { 0 })
+        let session = Mapped::create(&session_path, self.flags())
             .map_err(|failure| failure.next("retake record -o DIR -- CMD").next("retake prune"))?;
         let shim = shim::unpack(&self.dir)?;
         let preload = std::env::var_os("LD_PRELOAD").filter(|list| !list.is_empty());
-        let own =
-            Own { mode: "record", take: &self.dir, session: &session_path, shim: &shim, preload: preload.as_deref() };
+        let own = Own {
+            mode: "record",
+            take: &self.dir,
+            session: &session_path,
+            shim: &shim,
+            preload: preload.as_deref(),
+            process: environment::ROOT,
+        };
         let (own, own_environment) = own.variables(OWN_ENVIRONMENT);
         let present = environment::present_environment();
         let mut facts = self.facts(&present, preload.as_deref(), own_environment)?;
@@ -145,6 +155,11 @@ impl Recording {
             (Some(_), None) => Vec::new(),
         };
         present.iter().map(|(name, value)| environment::joined(name, value)).chain(ours).collect()
+    }
+
+    fn flags(&self) -> u32 {
+        let chosen = [(self.args.rich, flag::RICH), (self.args.full, flag::FULL)];
+        chosen.iter().filter(|(asked, _)| *asked).map(|(_, flag)| flag).sum()
     }
 
     fn conclude(&self, session: &Mapped, facts: &mut Facts, ended: Ended) -> Result<()> {
@@ -234,7 +249,7 @@ impl Recording {
             ));
         }
         // With one thread there is no order to lose.
-        if sealed && self.program.futex_locks && facts.threads() > facts.tapes.len() as u64 {
+        if sealed && facts.parts.is_empty() && self.program.futex_locks && facts.threads() > facts.tapes.len() as u64 {
             say(
                 "only threads were recorded, not locks: this Rust program locks with std::sync, whose locks are futexes that libc never sees",
             );
@@ -274,6 +289,7 @@ impl Recording {
             preload: preload.map(Text::new),
             environment: environment::kept_environment(present),
             tapes: Vec::new(),
+            parts: Vec::new(),
         })
     }
 }
@@ -283,6 +299,9 @@ pub fn sums(facts: &Facts) -> String {
     let mut text = format!("{}, {}", words::count(facts.events(), "event"), words::count(facts.threads(), "thread"));
     if facts.tapes.len() > 1 {
         text += &format!(", {}", words::count(facts.tapes.len() as u64, "process"));
+    }
+    if !facts.parts.is_empty() {
+        text += &format!(", {}", words::count(facts.parts.len() as u64, "participant"));
     }
     format!("{text}, {}", words::size(facts.bytes()))
 }

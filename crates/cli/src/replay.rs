@@ -4,6 +4,7 @@ use crate::board::Where;
 use crate::environment::{self, Own};
 use crate::facts::{Ended, Facts};
 use crate::launch::{self, Launch};
+use crate::parts::{self, Alone};
 use crate::report::{Report, changed_program};
 use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, Status, say};
@@ -64,6 +65,10 @@ pub struct Args {
     /// With --stop-at: leave everything where it stands, for a debugger
     #[arg(long, requires = "stop_at")]
     hold: bool,
+    /// Run only the process of this participant of the retake library; what it received and read comes from the take,
+    /// what it sends goes nowhere and is compared
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
     /// Run the command of a take that was not recorded here
     #[arg(long)]
     trust: bool,
@@ -90,7 +95,10 @@ pub fn main(mut args: Args) -> Result<Ending> {
     }
     let mut player = Player::new(take)?;
     player.command = args.command;
-    player.flags = if args.real_time { flag::REAL_TIME } else { 0 };
+    if let Some(name) = &args.only {
+        player.leave_alone(name)?;
+    }
+    player.flags |= if args.real_time { flag::REAL_TIME } else { 0 };
     player.patience_ms = if args.patience == 0 { u32::MAX } else { args.patience.saturating_mul(1000) };
     player.at_end = match args.at_end {
         AtEnd::Stop => at_end::STOP,
@@ -172,6 +180,8 @@ pub struct Scene {
 pub struct Player {
     pub take: Take,
     pub tapes: Vec<Tape>,
+    /// Run only this process.
+    alone: Option<Alone>,
     pub command: Vec<OsString>,
     pub flags: u32,
     pub at_end: u32,
@@ -190,7 +200,16 @@ impl Player {
             );
         }
         let (command, flags, at_end) = (Vec::new(), 0, at_end::STOP);
-        Ok(Player { take, tapes, command, flags, at_end, patience_ms: 60_000, silent: false })
+        parts::load(&take)?;
+        Ok(Player { take, tapes, alone: None, command, flags, at_end, patience_ms: 60_000, silent: false })
+    }
+
+    /// Only the process of this participant shall run.
+    fn leave_alone(&mut self, name: &str) -> Result<()> {
+        let parts = parts::load(&self.take)?;
+        self.alone = Some(Alone::new(&self.take, parts::find(&self.take, &parts, name)?, &self.tapes)?);
+        self.flags |= flag::ALONE;
+        Ok(())
     }
 
     /// Why the recording of a process stopped before the process did, if that happened.
@@ -201,6 +220,11 @@ impl Player {
 
     /// How the recording ended, if the tapes go so far.
     fn recorded_end(&self) -> Option<Ended> {
+        if let Some(alone) = &self.alone {
+            let tape = self.tapes.iter().find(|tape| tape.name() == alone.process)?;
+            let exited = tape.header.state.load(Relaxed) == state::EXITED;
+            return exited.then(|| Ended::Exit(tape.header.status.load(Relaxed) as i32 & 0xff));
+        }
         self.take.facts.ended.filter(|_| self.cut().is_none())
     }
 
@@ -247,6 +271,7 @@ impl Player {
             session: &session_path,
             shim: &shim,
             preload: preload.as_deref(),
+            process: self.alone.as_ref().map_or(environment::ROOT, |alone| (&alone.process, alone.born)),
         };
         let (mut environment, missing, longer) = environment::restored_environment(&facts.environment);
         if !missing.is_empty() && !self.silent {
@@ -261,7 +286,7 @@ impl Player {
             exe,
             argv,
             environment,
-            cwd: Some(facts.cwd.os().into()),
+            cwd: Some(self.alone.as_ref().map_or_else(|| facts.cwd.os().into(), |alone| alone.cwd.clone())),
             streams: [stdin.as_ref().map(File::as_raw_fd), streams[0], streams[1]],
             stack_limit: Some(facts.stack_limit),
         };
@@ -283,6 +308,9 @@ impl Player {
 
     pub fn program(&self) -> Result<(PathBuf, Vec<OsString>)> {
         if self.command.is_empty() {
+            if let Some(alone) = &self.alone {
+                return Ok((alone.exe.clone(), alone.argv.clone()));
+            }
             return Ok((self.take.facts.exe.os().into(), launch::os_strings(&self.take.facts.argv)));
         }
         let path = std::env::var_os("PATH");

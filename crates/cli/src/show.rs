@@ -4,6 +4,7 @@ use crate::Ending;
 use crate::develop;
 use crate::lines;
 use crate::names::ObjectNames;
+use crate::parts;
 use crate::report;
 use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::Store;
@@ -26,6 +27,9 @@ pub struct Args {
     /// Only this thread (may be given several times), such as 0.1
     #[arg(long, value_name = "NAME")]
     thread: Vec<String>,
+    /// Only this participant of the retake library (may be given several times), without a replay
+    #[arg(long, value_name = "NAME")]
+    participant: Vec<String>,
     /// What is on the tapes, without a replay
     #[arg(long)]
     light: bool,
@@ -41,6 +45,10 @@ pub fn main(args: Args) -> Result<Ending> {
     let store = Store::open()?;
     let take = store.take(&args.take)?;
     let tapes = take.tapes()?;
+    let parts = parts::load(&take)?;
+    for name in &args.participant {
+        parts::find(&take, &parts, name)?;
+    }
     let unknown = |name: &&String| !tapes.iter().any(|tape| tape.threads.iter().any(|thread| thread.name == **name));
     if let Some(name) = args.thread.iter().find(unknown) {
         let what = format!("{} has no thread {name}", take.label());
@@ -50,9 +58,12 @@ pub fn main(args: Args) -> Result<Ending> {
     let light = |take: Take, symbols: &mut Symbols| {
         let mut view = View::new(&args, &take, &tapes, symbols);
         view.head()?;
+        view.parts(&parts)?;
         view.light()
     };
-    let shown = if args.light {
+    let shown = if !args.participant.is_empty() {
+        View::new(&args, &take, &tapes, &mut symbols).parts(&parts)
+    } else if args.light {
         light(take, &mut symbols)
     } else {
         let (dir, origin) = (take.dir.clone(), take.origin);
@@ -60,7 +71,7 @@ pub fn main(args: Args) -> Result<Ending> {
         match develop::rich_tapes(&store, take, args.trust, "show") {
             Ok((take, rich)) => {
                 let mut view = View::new(&args, &take, &tapes, &mut symbols);
-                view.head().and_then(|()| view.rich(&rich))
+                view.head().and_then(|()| view.parts(&parts)).and_then(|()| view.rich(&rich))
             }
             Err(failure) if !trusted => return Err(failure),
             Err(failure) => {
@@ -191,6 +202,25 @@ impl<'a> View<'a> {
             }
         }
         found.into_iter().collect()
+    }
+
+    /// The lines of each participant, as they stand on its tape.
+    fn parts(&mut self, parts: &[Tape]) -> std::io::Result<()> {
+        for part in parts {
+            let name = part.name();
+            if !self.args.participant.is_empty() && !self.args.participant.contains(&name) {
+                continue;
+            }
+            for (event, line) in parts::lines(part) {
+                let line = words::clean(&line);
+                if self.args.json {
+                    writeln!(self.out, "{}", json!({"participant": name, "event": event, "line": line}))?;
+                } else {
+                    writeln!(self.out, "{name:<8} {event:>7}  {line}")?;
+                }
+            }
+        }
+        self.out.flush()
     }
 
     /// The entries of each thread, as they stand on its tape.

@@ -3,7 +3,7 @@
 use crate::facts::{Ended, FILE, Facts, TapeFacts};
 use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, plain, say};
-use crate::{running, words};
+use crate::{parts, running, words};
 use retake_tape::layout::{HEADER_SIZE, ProcessHeader, kind};
 use retake_tape::reader::Tape;
 use retake_tape::session::{FILE as SESSION, RICH_ENDING, TAPE_ENDING};
@@ -63,14 +63,15 @@ impl Take {
         if found.len() != self.facts.tapes.len() {
             return Err(self.refuse(format!("it has {} tapes instead of {}", found.len(), self.facts.tapes.len())));
         }
-        self.facts.tapes.iter().map(|facts| self.tape(facts)).collect()
+        self.facts.tapes.iter().map(|facts| self.checked(facts, TAPE_ENDING, kind::TAPE)).collect()
     }
 
-    fn tape(&self, facts: &TapeFacts) -> Result<Tape> {
-        let file = format!("{}{TAPE_ENDING}", facts.process);
+    /// The file of that ending and kind which the facts speak of.
+    pub fn checked(&self, facts: &TapeFacts, ending: &str, kind: u32) -> Result<Tape> {
+        let file = format!("{}{ending}", facts.process);
         let tape = load(&self.dir.join(&file)).map_err(|why| self.refuse(format!("{file}: {why}")))?;
         let header = &tape.header;
-        if header.sealed.load(Relaxed) == 0 || header.crc.load(Relaxed) != facts.seal || header.kind != kind::TAPE {
+        if header.sealed.load(Relaxed) == 0 || header.crc.load(Relaxed) != facts.seal || header.kind != kind {
             return Err(self.refuse(format!("{file}: it is not the tape that was recorded")));
         }
         if tape.name() != facts.process || tape.events() != facts.events || tape.threads.len() as u64 != facts.threads {
@@ -79,7 +80,7 @@ impl Take {
         Ok(tape)
     }
 
-    fn refuse(&self, why: String) -> Failure {
+    pub fn refuse(&self, why: String) -> Failure {
         Failure::own(format!("{} cannot be used: {why}", self.facts.name)).next("retake ls")
     }
 
@@ -141,6 +142,7 @@ pub fn finish(dir: &Path, facts: &mut Facts, ended: Option<Ended>, announced: us
             facts.tapes.push(tape);
         }
     }
+    facts.parts = parts::seal(dir)?;
     for path in files(dir, RICH_ENDING)? {
         seal_file(&path).map_err(|why| Failure::own(format!("cannot seal {}: {why}", path.display())))?;
     }
@@ -160,7 +162,7 @@ pub fn place(name: &str) -> Vec<u32> {
     name.split(['.', '~']).map(|part| part.parse().unwrap_or(u32::MAX)).collect()
 }
 
-fn seal_tape(path: &Path) -> Result<Option<TapeFacts>> {
+pub fn seal_tape(path: &Path) -> Result<Option<TapeFacts>> {
     let words = |why: String| Failure::own(format!("cannot seal {}: {why}", path.display()));
     if let Err(why) = seal_file(path) {
         // A process that was killed before it had written the first page has recorded nothing.

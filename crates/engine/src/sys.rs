@@ -99,6 +99,30 @@ calls! {
     exit_group(status) = SYS_exit_group;
     /// Settings of this process.
     prctl(what, a, b, c) = SYS_prctl;
+    /// Makes a socket.
+    socket(family, kind, protocol) = SYS_socket;
+    /// Gives a socket its address.
+    bind(fd, address, length) = SYS_bind;
+    /// Lets others connect.
+    listen(fd, backlog) = SYS_listen;
+    /// Takes a connection.
+    accept4(fd, address, length, flags) = SYS_accept4;
+    /// Makes a connection.
+    connect(fd, address, length) = SYS_connect;
+    /// Writes several pieces to a socket.
+    sendmsg(fd, message, flags) = SYS_sendmsg;
+    /// Reads from a socket.
+    recvfrom(fd, to, length, flags, from, from_len) = SYS_recvfrom;
+    /// Waits for descriptors.
+    poll(fds, many, timeout_ms) = SYS_poll;
+    /// Sets an option of a socket.
+    setsockopt(fd, level, option, value, length, unused) = SYS_setsockopt;
+    /// Locks a file.
+    flock(fd, how) = SYS_flock;
+    /// Makes a directory.
+    mkdir(path, mode) = SYS_mkdir;
+    /// Removes a file.
+    unlinkat(dir, path, flags) = SYS_unlinkat;
     /// A resource limit.
     prlimit64(pid, which, new, old) = SYS_prlimit64;
 }

@@ -12,6 +12,7 @@ mod errno;
 mod glibc;
 mod handle;
 mod real;
+mod role;
 mod table;
 
 use libc::{c_char, c_int, c_void};

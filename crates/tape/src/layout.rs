@@ -12,7 +12,7 @@ pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"TAPE");
 /// Readers refuse another major version.
 pub const MAJOR: u16 = 1;
 /// Readers accept a newer minor version; it may hold entries that they pass over.
-pub const MINOR: u16 = 0;
+pub const MINOR: u16 = 1;
 
 /// The header's size; the first chunk may start behind it.
 pub const HEADER_SIZE: u64 = 4096;
@@ -29,6 +29,8 @@ pub mod kind {
     pub const TAPE: u32 = 0;
     /// Rich events: what a person wants to see.
     pub const RICH: u32 = 1;
+    /// Lines of one participant of the library.
+    pub const PART: u32 = 2;
 }
 
 /// How a process's recording stands.

@@ -20,6 +20,7 @@ pub mod check;
 pub mod entry;
 pub mod layout;
 pub mod op;
+pub mod part;
 pub mod rich;
 pub mod session;
 pub mod varint;

@@ -2,10 +2,12 @@
 
 use crate::entry::{self, Context, Entry};
 use crate::layout::{ProcessHeader, ThreadHeader, kind};
+use crate::part::{self, Line};
 use crate::rich::{self, Rich};
 use crate::seal;
 use crate::walk::{self, Chunk, Fault};
-use std::collections::HashMap;
+// Not a hash map: its keys are random numbers, which the program, if this runs inside one, did not ask for.
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A tape file whose structure, and checksums where it is sealed, have been found right.
@@ -67,10 +69,11 @@ impl Tape {
         tape.name_threads();
         for thread in &tape.threads {
             let mut entries = tape.payload(thread);
-            if tape.header.kind == kind::TAPE {
-                while entries.next_entry().map_err(|_| Fault::Entry(thread.header.number))?.is_some() {}
-            } else {
-                while entries.next_rich().map_err(|_| Fault::Entry(thread.header.number))?.is_some() {}
+            let garbled = |_| Fault::Entry(thread.header.number);
+            match tape.header.kind {
+                kind::TAPE => while entries.next_entry().map_err(garbled)?.is_some() {},
+                kind::PART => while entries.next_line().map_err(garbled)?.is_some() {},
+                _ => while entries.next_rich().map_err(garbled)?.is_some() {},
             }
         }
         Ok(tape)
@@ -105,7 +108,7 @@ impl Tape {
 
     fn name_threads(&mut self) {
         let process = self.name();
-        let mut names: HashMap<u32, String> = HashMap::new();
+        let mut names: BTreeMap<u32, String> = BTreeMap::new();
         for thread in &mut self.threads {
             let header = &thread.header;
             thread.name = match names.get(&header.parent) {
@@ -152,6 +155,17 @@ impl<'a> Payload<'a> {
             }
         }
         rich::read(&mut self.rest)
+    }
+
+    /// The next line of a part and the event that it belongs to. Lines of an event that was not committed are not given.
+    pub fn next_line(&mut self) -> Result<Option<(u64, Line<'a>)>, entry::Garbled> {
+        while self.rest.is_empty() {
+            if !self.next_chunk() {
+                return Ok(None);
+            }
+        }
+        let Some(line) = part::read(&mut self.context.event, &mut self.rest)? else { return Ok(None) };
+        Ok((self.context.event <= self.count).then_some((self.context.event, line)))
     }
 
     /// Bytes that are still to be read.

@@ -34,6 +34,10 @@ pub const ROOT_NAME: &str = "0";
 pub const TAPE_ENDING: &str = ".tape";
 /// Ending of files of rich events; they are written into the session's directory.
 pub const RICH_ENDING: &str = ".rich";
+/// Ending of the tapes of the library's participants.
+pub const PART_ENDING: &str = ".part";
+/// Beside the session file: where the library's participants find each other.
+pub const MEETING: &str = "meeting";
 /// Name of the session file in a take that is being recorded.
 pub const FILE: &str = "session";
 
@@ -51,6 +55,10 @@ pub mod flag {
     pub const REAL_TIME: u32 = 2;
     /// Somebody looks: there is a [`board`](crate::board).
     pub const BOARD: u32 = 4;
+    /// The library keeps contents, too.
+    pub const FULL: u32 = 1 << 8;
+    /// A replay of one process alone: the library's participants get everything from their own tapes.
+    pub const ALONE: u32 = 1 << 9;
 }
 
 /// What a thread does when its tape has no more events and the recording did not end there by itself.
@@ -102,3 +110,23 @@ pub mod fate {
     /// It has played all its tapes.
     pub const PLAYED: u32 = 2;
 }
+
+/// What the shim tells the `retake` library of the process that both are in: see [`ROLE`].
+#[repr(C)]
+pub struct Role {
+    /// 1; greater if fields have been added behind the last.
+    pub version: u32,
+    /// 1: the process is recorded. 2: it is replayed.
+    pub mode: u32,
+    pub take: *const u8,
+    pub take_len: usize,
+    pub session: *const u8,
+    pub session_len: usize,
+    pub name: *const u8,
+    pub name_len: usize,
+}
+
+/// The shim's function by which the library finds its [`Role`]: `int (struct role *)`, 0 if the process has no part.
+pub const ROLE: &str = "retake_role";
+/// The shim's function for a thread whose part has no more lines: it does not return before the process ends.
+pub const END_OF_PART: &str = "retake_end_of_part";

@@ -1,0 +1,217 @@
+//! The inbox: what has arrived and was not asked for yet.
+//!
+//! Messages stand in one queue in the order of their arrival; replies wait apart, for the call that asked for them. This
+//! is all there is to matching: a live receive takes the first that fits, a replayed one takes the message that its tape
+//! names. Nothing here waits or knows a mode.
+
+use crate::frame::{HEAD, Head, Hello, Kind};
+use crate::transport::{Arrival, Source, Way};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Somebody who sends to us.
+#[derive(Debug)]
+pub struct Sender {
+    pub source: Source,
+    pub name: Arc<str>,
+    pub host: Arc<str>,
+    pub life: u32,
+    /// Number of the last frame.
+    last: u64,
+    pub ended: bool,
+    /// It has ended, and another of its name is looked for.
+    past: bool,
+}
+
+/// A frame that has arrived.
+#[derive(Debug)]
+pub struct Arrived {
+    /// Which of the senders.
+    pub sender: usize,
+    pub head: Head,
+    frame: Vec<u8>,
+    /// At least one frame was lost before this one, and nobody was told yet.
+    pub gap: bool,
+}
+
+impl Arrived {
+    pub fn contents(&self) -> &[u8] {
+        self.frame.get(HEAD..).unwrap_or(&[])
+    }
+
+    pub fn into_frame(self) -> Vec<u8> {
+        self.frame
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Inbox {
+    pub senders: Vec<Sender>,
+    queue: VecDeque<Arrived>,
+    replies: VecDeque<Arrived>,
+    /// Ways whose other end is gone.
+    lost: Vec<Way>,
+    /// Frames so far: tells whether anything moves.
+    pub moves: u64,
+}
+
+impl Inbox {
+    /// Takes in what the transport brought.
+    pub fn take(&mut self, arrival: Arrival) {
+        self.moves += 1;
+        match arrival {
+            Arrival::Met(source, Hello { name, host, life }) => {
+                let (name, host) = (name.into(), host.into());
+                self.senders.push(Sender { source, name, host, life, last: 0, ended: false, past: false });
+            }
+            Arrival::Frame(source, frame) => {
+                let Some(sender) = self.senders.iter().rposition(|sender| sender.source == source) else { return };
+                let Some(head) = Head::of(&frame) else { return };
+                let last = &mut self.senders[sender].last;
+                if head.seq <= *last {
+                    return;
+                }
+                let gap = *last != 0 && head.seq != *last + 1;
+                *last = head.seq;
+                let arrived = Arrived { sender, head, frame, gap };
+                if head.kind == Kind::Reply { self.replies.push_back(arrived) } else { self.queue.push_back(arrived) }
+            }
+            Arrival::Ended(source) => {
+                for sender in self.senders.iter_mut().filter(|sender| sender.source == source) {
+                    sender.ended = true;
+                }
+            }
+            Arrival::Lost(way) => self.lost.push(way),
+        }
+    }
+
+    /// The first message, or the first from `only`.
+    pub fn first(&mut self, only: Option<&str>) -> Option<Taken> {
+        let senders = &self.senders;
+        let fits = |arrived: &Arrived| only.is_none_or(|name| *senders[arrived.sender].name == *name);
+        let at = if only.is_none() { 0 } else { self.queue.iter().position(fits)? };
+        let arrived = self.queue.get_mut(at)?;
+        if std::mem::take(&mut arrived.gap) {
+            return Some(Taken::Gap(self.senders[arrived.sender].name.clone()));
+        }
+        self.queue.remove(at).map(Taken::Message)
+    }
+
+    /// The message that a tape names.
+    pub fn named(&mut self, name: &str, life: u32, seq: u64) -> Option<Arrived> {
+        let senders = &self.senders;
+        let at = self.queue.iter().position(|arrived| {
+            let sender = &senders[arrived.sender];
+            arrived.head.seq == seq && sender.life == life && *sender.name == *name
+        })?;
+        self.queue.remove(at)
+    }
+
+    /// The reply to our message `id` from `name`. Replies that nobody waits for any more are dropped.
+    pub fn reply(&mut self, name: &str, id: u64) -> Option<Arrived> {
+        let senders = &self.senders;
+        let wanted = |arrived: &Arrived| arrived.head.id == id && *senders[arrived.sender].name == *name;
+        let found = self.replies.iter().position(wanted)?;
+        let reply = self.replies.remove(found);
+        self.replies.clear();
+        reply
+    }
+
+    /// Whoever of this name sends to us now, if anybody does.
+    fn sender(&self, name: &str) -> Option<&Sender> {
+        self.senders.iter().rfind(|sender| *sender.name == *name && !sender.past)
+    }
+
+    /// A new way was opened to that name: those who ended before do not count any more.
+    pub fn look_ahead(&mut self, name: &str) {
+        for sender in self.senders.iter_mut().filter(|sender| sender.ended && *sender.name == *name) {
+            sender.past = true;
+        }
+    }
+
+    /// Whether the sender of that name and life has ended.
+    pub fn has_ended(&self, name: &str, life: u32) -> bool {
+        self.senders.iter().any(|sender| sender.ended && sender.life == life && *sender.name == *name)
+    }
+
+    /// Whether nothing can come any more from the partner of this name, to whom `way` leads.
+    pub fn is_gone(&self, name: &str, way: Option<Way>) -> bool {
+        let lost = way.is_some_and(|way| self.lost.contains(&way));
+        match self.sender(name) {
+            Some(sender) => sender.ended,
+            None => lost,
+        }
+    }
+
+    /// Whether the other end of `way` is gone.
+    pub fn is_lost(&self, way: Way) -> bool {
+        self.lost.contains(&way)
+    }
+}
+
+/// What a receive gets.
+#[derive(Debug)]
+pub enum Taken {
+    Message(Arrived),
+    /// Something from this sender was lost before the next message.
+    Gap(Arc<str>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(kind: Kind, seq: u64, id: u64) -> Vec<u8> {
+        Head { kind, seq, id }.bytes().to_vec()
+    }
+
+    fn met(inbox: &mut Inbox, source: Source, name: &str) {
+        inbox.take(Arrival::Met(source, Hello { name: name.into(), host: "h".into(), life: 1 }));
+    }
+
+    fn ids(inbox: &mut Inbox, only: Option<&str>) -> Vec<u64> {
+        std::iter::from_fn(|| match inbox.first(only)? {
+            Taken::Message(arrived) => Some(arrived.head.id),
+            Taken::Gap(_) => Some(0),
+        })
+        .collect()
+    }
+
+    #[test]
+    fn messages_come_in_the_order_of_arrival_and_by_name() {
+        let mut inbox = Inbox::default();
+        met(&mut inbox, 0, "a");
+        met(&mut inbox, 1, "b");
+        for (source, seq, id) in [(0, 1, 10), (1, 1, 20), (0, 2, 11), (1, 2, 21)] {
+            inbox.take(Arrival::Frame(source, frame(Kind::Send, seq, id)));
+        }
+        assert_eq!(inbox.named("b", 1, 2).map(|arrived| arrived.head.id), Some(21));
+        assert!(inbox.named("b", 2, 1).is_none());
+        assert_eq!(ids(&mut inbox, Some("b")), [20]);
+        assert_eq!(ids(&mut inbox, None), [10, 11]);
+    }
+
+    #[test]
+    fn replies_wait_for_their_call() {
+        let mut inbox = Inbox::default();
+        met(&mut inbox, 0, "a");
+        for (seq, id) in [(1, 4), (2, 6)] {
+            inbox.take(Arrival::Frame(0, frame(Kind::Reply, seq, id)));
+        }
+        assert!(inbox.reply("a", 5).is_none());
+        assert!(inbox.reply("b", 6).is_none());
+        assert!(inbox.reply("a", 6).is_some());
+        assert!(inbox.reply("a", 4).is_none(), "a late reply is dropped");
+        assert!(ids(&mut inbox, None).is_empty());
+    }
+
+    #[test]
+    fn a_gap_is_told_once_and_copies_are_dropped() {
+        let mut inbox = Inbox::default();
+        met(&mut inbox, 0, "a");
+        for (seq, id) in [(1, 1), (1, 1), (4, 4), (5, 5)] {
+            inbox.take(Arrival::Frame(0, frame(Kind::Send, seq, id)));
+        }
+        assert_eq!(ids(&mut inbox, None), [1, 0, 4, 5]);
+    }
+}

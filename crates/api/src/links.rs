@@ -1,0 +1,166 @@
+//! Connections of one participant, whatever kind of stream they are: those on which it sends, and those on which it is
+//! sent to. What Unix sockets and TCP have in common.
+
+use crate::error::Result;
+use crate::frame::{HEAD, Head, Hello};
+use crate::transport::{Arrival, Source, Until, Way};
+use crate::ways::Ways;
+use crate::wire::{self, Fd, Incoming, State};
+use libc::{POLLIN, POLLOUT, pollfd};
+use retake_engine::sys;
+
+#[derive(Debug)]
+struct Link {
+    source: Source,
+    incoming: Incoming,
+    met: bool,
+}
+
+#[derive(Debug)]
+pub struct Links {
+    listener: Fd,
+    hello: Vec<u8>,
+    ways: Ways,
+    links: Vec<Link>,
+    next_source: Source,
+    /// What is waited for: the listener, the links, the ways that are open.
+    polled: Vec<pollfd>,
+    /// Connections have come or gone since `polled` was made.
+    changed: bool,
+}
+
+impl Links {
+    pub fn new(listener: Fd, hello: Hello) -> Links {
+        let (hello, ways) = (hello.bytes(), Ways::default());
+        Links { listener, hello, ways, links: vec![], next_source: 0, polled: vec![], changed: true }
+    }
+
+    /// A fresh connection becomes a way; `None` if it broke at once.
+    pub fn add(&mut self, fd: Fd) -> Option<Way> {
+        self.changed = true;
+        self.ways.add(fd, &self.hello)
+    }
+
+    pub fn send(&mut self, way: Way, head: &[u8], contents: &[u8]) -> Result<()> {
+        self.ways.send(way, head, contents)
+    }
+
+    pub fn backlog(&self) -> usize {
+        self.ways.backlog()
+    }
+
+    /// First those who send to us, then those we send to: whoever sees that we are gone can no longer send to us.
+    pub fn close(&mut self) {
+        self.links.clear();
+        self.ways.list().ways.clear();
+        self.changed = true;
+    }
+
+    pub fn pump(&mut self, until: Until, sink: &mut dyn FnMut(Arrival)) -> Result<()> {
+        self.prepare();
+        if !wire::poll(&mut self.polled, timeout_ms(until))? {
+            return Ok(());
+        }
+        let (links, ways) = (1..1 + self.links.len(), 1 + self.links.len());
+        let lost = self.look_at_ways(ways);
+        if lost.is_empty() {
+            let ready: Vec<bool> = self.polled[links].iter().map(|polled| polled.revents != 0).collect();
+            self.read(|at| ready[at], sink);
+            if self.polled[0].revents != 0 {
+                self.accept();
+            }
+        } else {
+            // What somebody sent before it went is already here: it comes first.
+            self.accept();
+            self.read(|_| true, sink);
+            for way in lost {
+                self.ways.list().ways[way] = None;
+                sink(Arrival::Lost(way));
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self) {
+        let entry = |fd: &Fd, events| pollfd { fd: fd.0, events, revents: 0 };
+        if self.changed {
+            self.polled.clear();
+            self.polled.push(entry(&self.listener, POLLIN));
+            self.polled.extend(self.links.iter().map(|link| entry(&link.incoming.fd, POLLIN)));
+            self.polled.extend(self.ways.list().ways.iter().flatten().map(|way| entry(&way.fd, POLLIN)));
+            self.changed = false;
+        }
+        let (first, list) = (1 + self.links.len(), self.ways.list());
+        for (polled, way) in self.polled[first..].iter_mut().zip(list.ways.iter().flatten()) {
+            polled.events = if way.backlog() > 0 { POLLIN | POLLOUT } else { POLLIN };
+        }
+    }
+
+    /// Sends what waits, and tells which ways have lost their other end.
+    fn look_at_ways(&mut self, first: usize) -> Vec<Way> {
+        let mut lost = Vec::new();
+        let mut list = self.ways.list();
+        let open = list.ways.iter_mut().enumerate().filter_map(|(at, way)| Some((at, way.as_mut()?)));
+        for ((at, way), polled) in open.zip(&self.polled[first..]) {
+            let broken = polled.revents & POLLOUT != 0 && way.flush().is_err();
+            if broken || polled.revents & !POLLOUT != 0 && way.is_closed() {
+                lost.push(at);
+            }
+        }
+        self.changed |= !lost.is_empty();
+        lost
+    }
+
+    fn accept(&mut self) {
+        while let Some(fd) = wire::accept(&self.listener) {
+            self.links.push(Link { source: self.next_source, incoming: Incoming::new(fd), met: false });
+            self.next_source += 1;
+            self.changed = true;
+        }
+    }
+
+    fn read(&mut self, ready: impl Fn(usize) -> bool, sink: &mut dyn FnMut(Arrival)) {
+        let mut at = 0;
+        self.links.retain_mut(|link| {
+            let looked = ready(at);
+            at += 1;
+            if !looked {
+                return true;
+            }
+            let (source, met) = (link.source, &mut link.met);
+            let state = link.incoming.read(&mut |frame| {
+                if *met {
+                    let good = frame.len() >= HEAD && Head::of(&frame).is_some();
+                    if good {
+                        sink(Arrival::Frame(source, frame));
+                    }
+                    return good;
+                }
+                let hello = Hello::of(&frame);
+                *met = hello.is_some();
+                if let Some(hello) = hello {
+                    sink(Arrival::Met(source, hello));
+                }
+                *met
+            });
+            if state == State::Closed {
+                self.changed = true;
+                if link.met {
+                    sink(Arrival::Ended(source));
+                }
+            }
+            state == State::Open
+        });
+    }
+}
+
+fn timeout_ms(until: Until) -> i32 {
+    match until {
+        Until::Now => 0,
+        Until::Forever => -1,
+        Until::Moment(ns) => {
+            let left = ns - sys::clock_ns(libc::CLOCK_MONOTONIC);
+            i32::try_from((left.max(0) + 999_999) / 1_000_000).unwrap_or(i32::MAX)
+        }
+    }
+}

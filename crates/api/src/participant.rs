@@ -1,0 +1,474 @@
+//! Participants: named threads or processes that send each other messages.
+//!
+//! Each operation is an event. Captured, its outcome goes on the participant's own tape, where it could have been
+//! otherwise: which message was received, what timed out, who was gone. Replayed, the outcome comes from the tape, and the
+//! message that it names is waited for, whenever it arrives.
+//!
+//! Messages are taken in whenever the participant waits.
+
+use crate::capture::Capture;
+use crate::error::{Error, Result};
+use crate::follow::{Follow, Named, Step};
+use crate::forked;
+use crate::frame::{HEAD, Head, Kind, is_name};
+use crate::inbox::{Inbox, Taken};
+use crate::meeting::Meeting;
+use crate::message::{Message, Partner};
+use crate::mode::{Mode, Settings};
+use crate::noting::{All, Noting};
+use crate::transport::{Transport, Until, Way};
+use crate::unix::Unix;
+use crate::waiting::{SEARCH_NS, is_over, until};
+use retake_engine::sys;
+use retake_tape::part::{Line, failed};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is done with events.
+pub(crate) enum Tape {
+    Off,
+    Capture(Box<Capture>),
+    Follow(Box<Follow>),
+}
+
+pub(crate) struct Known {
+    pub(crate) name: Arc<str>,
+    pub(crate) host: Arc<str>,
+    pub(crate) way: Option<Way>,
+    /// Frames sent to it so far.
+    pub(crate) sent: u64,
+    /// Its calls that wait for a reply of ours.
+    pub(crate) calls: Vec<u64>,
+}
+
+/// A named participant. It belongs to one thread at a time.
+pub struct Participant {
+    pub(crate) name: Arc<str>,
+    /// Which process made it: see [`forked`].
+    generation: i32,
+    /// None when this process is replayed alone.
+    pub(crate) transport: Option<Box<dyn Transport>>,
+    pub(crate) inbox: Inbox,
+    pub(crate) tape: Tape,
+    noting: Box<dyn Noting>,
+    pub(crate) event: u64,
+    pub(crate) last_id: u64,
+    pub(crate) partners: Vec<Known>,
+    /// Partners as the tape that is written numbers them.
+    on_tape: Vec<(Arc<str>, u32)>,
+}
+
+/// Makes the calling thread a participant of this name.
+///
+/// # Errors
+/// [`Error::NameTaken`] if the group has one; see [`Error`] for the rest.
+pub fn init(name: &str) -> Result<Participant> {
+    if !is_name(name) {
+        return Err(Error::BadName(name.into()));
+    }
+    let settings = Settings::now()?;
+    let meeting = Meeting::enter(&settings)?;
+    let (unix, life) = Unix::new(meeting, name, &host())?;
+    // Alone, nobody can be met; the name is held all the same, so that lives are counted.
+    Participant::new(&settings, name, life, Box::new(unix))
+}
+
+impl Participant {
+    fn new(settings: &Settings, name: &str, life: u32, transport: Box<dyn Transport>) -> Result<Participant> {
+        let tape = match settings.mode {
+            Mode::Normal => Tape::Off,
+            Mode::Capture => Tape::Capture(Box::new(Capture::new(settings, name, life, false)?)),
+            Mode::FullCapture => Tape::Capture(Box::new(Capture::new(settings, name, life, true)?)),
+            Mode::Replay => Tape::Follow(Box::new(Follow::new(settings, name, life, false)?)),
+            Mode::ReplayOne => Tape::Follow(Box::new(Follow::new(settings, name, life, true)?)),
+        };
+        Ok(Participant {
+            name: name.into(),
+            generation: forked::generation(),
+            transport: (settings.mode != Mode::ReplayOne).then_some(transport),
+            inbox: Inbox::default(),
+            tape,
+            noting: Box::new(All),
+            event: 0,
+            last_id: 0,
+            partners: Vec::new(),
+            on_tape: Vec::new(),
+        })
+    }
+
+    /// This participant's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The partner's name.
+    pub fn name_of(&self, partner: Partner) -> &str {
+        self.partners.get(partner.0 as usize).map_or("", |known| &known.name)
+    }
+
+    /// Finds the participant of this name.
+    ///
+    /// # Errors
+    /// [`Error::NotThere`] if there is none now; see [`Participant::wait_for_partner`].
+    pub fn find_partner(&mut self, name: &str) -> Result<Partner> {
+        self.wait_for_partner(name, Some(Duration::ZERO))
+    }
+
+    /// Finds the participant of this name, waiting for it to appear: so long, or for ever.
+    ///
+    /// # Errors
+    /// [`Error::NotThere`] if there is none when the time is over.
+    pub fn wait_for_partner(&mut self, name: &str, time: Option<Duration>) -> Result<Partner> {
+        if !is_name(name) {
+            return Err(Error::BadName(name.into()));
+        }
+        let event = self.begin()?;
+        if let Tape::Follow(follow) = &mut self.tape {
+            let step = follow.step(event, &|| format!("looking for {name}"));
+            return match step {
+                Step::Line(Line::Failed(failed::NOT_THERE), _) => Err(Error::NotThere(name.into())),
+                Step::Line(Line::Found(index), _) if *follow.partner(event, index).name == *name => {
+                    self.search_until_found(event, name)?;
+                    Ok(self.partner(name))
+                }
+                step => follow.diverged(event, &step, &format!("looking for {name}")),
+            };
+        }
+        let until = until(time);
+        let found = loop {
+            if self.open_way(name)?.is_some() {
+                break true;
+            }
+            if is_over(until) {
+                break false;
+            }
+            self.pump(Until::Now)?;
+            sys::sleep_ns(SEARCH_NS);
+        };
+        if found {
+            let index = self.index_on_tape(event, name, "", 0);
+            self.note(event, &Line::Found(index), None);
+            Ok(self.partner(name))
+        } else {
+            self.note(event, &Line::Failed(failed::NOT_THERE), None);
+            Err(Error::NotThere(name.into()))
+        }
+    }
+
+    /// Sends a message and does not wait. Its id is returned.
+    ///
+    /// # Errors
+    /// [`Error::Gone`] if the partner is seen to be gone. A partner that goes before it receives is not noticed.
+    pub fn send(&mut self, to: Partner, contents: &[u8]) -> Result<u64> {
+        let id = self.last_id + 1;
+        let event = self.begin()?;
+        self.dispatch(event, to, Kind::Send, id, contents)?;
+        self.finish_event(event);
+        Ok(id)
+    }
+
+    /// Sends a message and waits for the reply: so long, or for ever. None if the time was over.
+    ///
+    /// # Errors
+    /// [`Error::Gone`] if the partner goes without having replied.
+    pub fn call(&mut self, to: Partner, contents: &[u8], time: Option<Duration>) -> Result<Option<Vec<u8>>> {
+        let id = self.last_id + 1;
+        let event = self.begin()?;
+        self.dispatch(event, to, Kind::Call, id, contents)?;
+        let name = self.known(to)?.name.clone();
+        if let Tape::Follow(follow) = &mut self.tape {
+            let came = || format!("call {id} to {name}");
+            let (step, alone) = (follow.step(event, &came), follow.alone);
+            return match step {
+                Step::Line(Line::Nothing(_), _) => Ok(None),
+                Step::Line(Line::Failed(failed::GONE), _) => Err(Error::Gone(name.to_string())),
+                Step::Line(Line::Reply { from, id: recorded }, contents) if recorded == id => match contents {
+                    Some(contents) if alone => Ok(Some(contents.to_vec())),
+                    _ => {
+                        let (from, words) = (follow.partner(event, from), format!("the reply from {name} to {id}"));
+                        let reply = self.await_recorded(event, &from, &words, |inbox| inbox.reply(&name, id))?;
+                        Ok(Some(message_of(reply.into_frame(), HEAD)))
+                    }
+                },
+                step => follow.diverged(event, &step, &came()),
+            };
+        }
+        let way = self.known(to)?.way;
+        let reply = self.await_live(until(time), |inbox| match inbox.reply(&name, id) {
+            Some(reply) => Some(Ok(reply)),
+            None => inbox.is_gone(&name, way).then(|| Err(Error::Gone(name.to_string()))),
+        })?;
+        match reply {
+            None => {
+                self.note_nothing(event);
+                Ok(None)
+            }
+            Some(Err(error)) => {
+                self.note(event, &Line::Failed(failed::GONE), None);
+                Err(error)
+            }
+            Some(Ok(reply)) => {
+                let sender = &self.inbox.senders[reply.sender];
+                let (host, life) = (sender.host.clone(), sender.life);
+                let from = self.index_on_tape(event, &name, &host, life);
+                self.note(event, &Line::Reply { from, id }, Some(reply.contents()));
+                Ok(Some(message_of(reply.into_frame(), HEAD)))
+            }
+        }
+    }
+
+    /// Replies to a message that expects it.
+    ///
+    /// # Errors
+    /// [`Error::NotACall`] if it does not, or has been replied to; [`Error::Gone`] if its sender is gone.
+    pub fn reply(&mut self, to: &Message, contents: &[u8]) -> Result<()> {
+        self.reply_to(to.from, to.id, contents)
+    }
+
+    /// Replies to the message of that id from that partner.
+    ///
+    /// # Errors
+    /// As [`Participant::reply`].
+    pub fn reply_to(&mut self, partner: Partner, id: u64, contents: &[u8]) -> Result<()> {
+        let known = self.partners.get_mut(partner.0 as usize).ok_or(Error::NotACall(id))?;
+        let at = known.calls.iter().position(|call| *call == id).ok_or(Error::NotACall(id))?;
+        known.calls.remove(at);
+        let event = self.begin()?;
+        self.dispatch(event, partner, Kind::Reply, id, contents)?;
+        self.finish_event(event);
+        Ok(())
+    }
+
+    /// Receives the next message, from whomever: waits so long, or for ever. None if the time was over.
+    ///
+    /// # Errors
+    /// [`Error::Gap`] if the transport lost a message; what came after it is not lost.
+    pub fn receive(&mut self, time: Option<Duration>) -> Result<Option<Message>> {
+        self.receive_any(None, time)
+    }
+
+    /// Receives the next message from this partner; others stay where they are.
+    ///
+    /// # Errors
+    /// [`Error::Gone`] if it is gone and nothing of it is left.
+    pub fn receive_from(&mut self, partner: Partner, time: Option<Duration>) -> Result<Option<Message>> {
+        self.receive_any(Some(partner), time)
+    }
+
+    fn receive_any(&mut self, only: Option<Partner>, time: Option<Duration>) -> Result<Option<Message>> {
+        let event = self.begin()?;
+        let (only, way) = match only {
+            Some(partner) => {
+                let known = self.known(partner)?;
+                (Some(known.name.clone()), known.way)
+            }
+            None => (None, None),
+        };
+        if matches!(self.tape, Tape::Follow(_)) {
+            return self.receive_recorded(event, only.as_deref());
+        }
+        let taken = self.await_live(until(time), |inbox| match (inbox.first(only.as_deref()), &only) {
+            (Some(taken), _) => Some(Ok(taken)),
+            (None, Some(name)) => inbox.is_gone(name, way).then(|| Err(Error::Gone(name.to_string()))),
+            (None, None) => None,
+        })?;
+        match taken {
+            None => {
+                self.note_nothing(event);
+                Ok(None)
+            }
+            Some(Err(error)) => {
+                self.note(event, &Line::Failed(failed::GONE), None);
+                Err(error)
+            }
+            Some(Ok(Taken::Gap(name))) => {
+                self.note(event, &Line::Failed(failed::GAP), Some(name.as_bytes()));
+                Err(Error::Gap(name.to_string()))
+            }
+            Some(Ok(Taken::Message(arrived))) => {
+                let sender = &self.inbox.senders[arrived.sender];
+                let (name, host, life) = (sender.name.clone(), sender.host.clone(), sender.life);
+                let Head { kind, seq, id } = arrived.head;
+                if self.is_noted(&name, seq) {
+                    let from = self.index_on_tape(event, &name, &host, life);
+                    let line = Line::Received { from, seq, id, call: kind == Kind::Call };
+                    self.note(event, &line, Some(arrived.contents()));
+                } else {
+                    self.finish_event(event);
+                }
+                let from = Named { name, host, life };
+                Ok(Some(self.message(&from, id, kind == Kind::Call, arrived.into_frame(), HEAD)))
+            }
+        }
+    }
+
+    fn receive_recorded(&mut self, event: u64, only: Option<&str>) -> Result<Option<Message>> {
+        let Tape::Follow(follow) = &mut self.tape else { return Ok(None) };
+        let came = || only.map_or_else(|| "a receive".into(), |name| format!("a receive from {name}"));
+        let (step, alone) = (follow.step(event, &came), follow.alone);
+        match step {
+            Step::Line(Line::Nothing(_), _) => Ok(None),
+            Step::Line(Line::Failed(failed::GONE), _) => Err(Error::Gone(only.unwrap_or_default().into())),
+            Step::Line(Line::Failed(failed::GAP), name) => {
+                Err(Error::Gap(String::from_utf8_lossy(name.unwrap_or_default()).into_owned()))
+            }
+            Step::Line(Line::Received { from, seq, id, call }, contents) => {
+                let from = follow.partner(event, from);
+                if only.is_some_and(|name| *name != *from.name) {
+                    let recorded = format!("message {id} from {}", from.name);
+                    follow.reporter.diverged(event, &recorded, &came());
+                }
+                if let Some(contents) = contents.filter(|_| alone) {
+                    return Ok(Some(self.message(&from, id, call, contents.to_vec(), 0)));
+                }
+                let words = format!("message {id} from {}", from.name);
+                let find = |inbox: &mut Inbox| inbox.named(&from.name, from.life, seq);
+                let arrived = self.await_recorded(event, &from, &words, find)?;
+                let call = arrived.head.kind == Kind::Call;
+                Ok(Some(self.message(&from, arrived.head.id, call, arrived.into_frame(), HEAD)))
+            }
+            step => follow.diverged(event, &step, &came()),
+        }
+    }
+
+    /// Sends what is still to be sent, and leaves. A participant that is dropped does the same.
+    pub fn finish(mut self) {
+        if self.generation != forked::generation() {
+            return;
+        }
+        if let Tape::Follow(follow) = &mut self.tape {
+            follow.finish(self.event);
+        }
+    }
+
+    /// Waits until everything that was sent is out of this process.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn flush(&mut self) -> Result<()> {
+        while self.transport.as_ref().is_some_and(|transport| transport.backlog() > 0) {
+            self.pump(Until::Forever)?;
+        }
+        Ok(())
+    }
+
+    /// One event more.
+    pub(crate) fn begin(&mut self) -> Result<u64> {
+        if self.generation != forked::generation() {
+            return Err(Error::Forked);
+        }
+        self.event += 1;
+        Ok(self.event)
+    }
+
+    /// The event went plainly.
+    pub(crate) fn finish_event(&mut self, event: u64) {
+        if let Tape::Capture(capture) = &mut self.tape {
+            capture.commit(event);
+        }
+    }
+
+    /// The event went as the line says; contents are kept in full capture.
+    pub(crate) fn note(&mut self, event: u64, line: &Line<'_>, contents: Option<&[u8]>) {
+        if let Tape::Capture(capture) = &mut self.tape {
+            capture.line(event, line);
+            if let Some(contents) = contents
+                && (capture.full || matches!(line, Line::Failed(_)))
+            {
+                capture.line(event, &Line::Contents(contents));
+            }
+            capture.commit(event);
+        }
+    }
+
+    fn note_nothing(&mut self, event: u64) {
+        if let Tape::Capture(capture) = &mut self.tape {
+            capture.nothing(event);
+            capture.commit(event);
+        }
+    }
+
+    fn is_noted(&mut self, from: &str, seq: u64) -> bool {
+        matches!(self.tape, Tape::Capture(_)) && self.noting.is_noted(from, seq)
+    }
+
+    /// The number of a partner on the tape that is written; the first time it is introduced there.
+    pub(crate) fn index_on_tape(&mut self, event: u64, name: &str, host: &str, life: u32) -> u32 {
+        let Tape::Capture(capture) = &mut self.tape else { return 0 };
+        let known = self.on_tape.iter().position(|(known, its)| **known == *name && *its == life);
+        let index = known.unwrap_or(self.on_tape.len()) as u32;
+        if known.is_none() {
+            self.on_tape.push((name.into(), life));
+            capture.line(event, &Line::Partner { index, life, name: name.as_bytes(), host: host.as_bytes() });
+        }
+        index
+    }
+
+    pub(crate) fn known(&self, partner: Partner) -> Result<&Known> {
+        self.partners.get(partner.0 as usize).ok_or_else(|| Error::NotThere(format!("partner {}", partner.0)))
+    }
+
+    /// The partner of this name; a new one if it was not met before.
+    pub(crate) fn partner(&mut self, name: &str) -> Partner {
+        let known = self.partners.iter().position(|known| *known.name == *name);
+        let at = known.unwrap_or_else(|| {
+            self.partners.push(Known { name: name.into(), host: "".into(), way: None, sent: 0, calls: Vec::new() });
+            self.partners.len() - 1
+        });
+        Partner(at as u32)
+    }
+
+    fn message(&mut self, from: &Named, id: u64, call: bool, frame: Vec<u8>, start: usize) -> Message {
+        let partner = self.partner(&from.name);
+        let known = &mut self.partners[partner.0 as usize];
+        known.host = from.host.clone();
+        if call {
+            known.calls.push(id);
+        }
+        let (name, host) = (known.name.clone(), known.host.clone());
+        Message { from: partner, name, host, id, expects_reply: call, frame, start }
+    }
+
+    /// Opens a way to that participant, or finds the one that is open.
+    pub(crate) fn open_way(&mut self, name: &str) -> Result<Option<Way>> {
+        let open = self.partners.iter().find(|known| *known.name == *name).and_then(|known| known.way);
+        if let Some(way) = open.filter(|way| !self.inbox.is_lost(*way)) {
+            self.pump(Until::Now)?;
+            if !self.inbox.is_lost(way) {
+                return Ok(Some(way));
+            }
+        }
+        let Some(transport) = &mut self.transport else { return Ok(None) };
+        let way = transport.open(name)?;
+        if way.is_some() {
+            self.inbox.look_ahead(name);
+            let partner = self.partner(name);
+            self.partners[partner.0 as usize].way = way;
+        }
+        Ok(way)
+    }
+}
+
+impl Drop for Participant {
+    fn drop(&mut self) {
+        if self.generation == forked::generation() {
+            let _ = self.flush();
+            if let Some(transport) = &mut self.transport {
+                transport.close();
+            }
+        }
+    }
+}
+
+fn message_of(mut frame: Vec<u8>, start: usize) -> Vec<u8> {
+    frame.drain(..start.min(frame.len()));
+    frame
+}
+
+fn host() -> String {
+    let mut name = [0u8; 256];
+    // SAFETY: the buffer is as long as said.
+    unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+    let end = name.iter().position(|byte| *byte == 0).unwrap_or(0);
+    String::from_utf8_lossy(&name[..end]).into_owned()
+}

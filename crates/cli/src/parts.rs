@@ -1,0 +1,136 @@
+//! The parts of a take: tapes of the participants of programs that use the `retake` library.
+//!
+//! They are sealed and checked as tapes are. One of them can be replayed alone: its process is run again, by what the part
+//! says of it, and everything that its participants received or read comes from their own parts.
+
+use crate::facts::TapeFacts;
+use crate::status::{Failure, Result};
+use crate::take::{self, Take};
+use crate::words;
+use retake_tape::layout::{born, kind};
+use retake_tape::part::{Line, fact};
+use retake_tape::reader::Tape;
+use retake_tape::session::{MEETING, PART_ENDING, ROOT_NAME};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Whether a part can have this name: a participant's, perhaps with the number of its life.
+pub fn is_part_name(stem: &str) -> bool {
+    let good = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'.' | b'@');
+    !stem.is_empty() && stem.len() < 128 && !stem.starts_with('.') && stem.bytes().all(good)
+}
+
+/// Seals the parts in `dir`.
+pub fn seal(dir: &Path) -> Result<Vec<TapeFacts>> {
+    let mut parts = Vec::new();
+    for path in take::files(dir, PART_ENDING)? {
+        parts.extend(take::seal_tape(&path)?);
+    }
+    // Where they met: sockets and locks, of no use any more.
+    let _ = std::fs::remove_dir_all(dir.join(MEETING));
+    Ok(parts)
+}
+
+/// All parts of a take, each checked whole.
+pub fn load(take: &Take) -> Result<Vec<Tape>> {
+    let found = take::files(&take.dir, PART_ENDING)?;
+    if found.len() != take.facts.parts.len() {
+        return Err(take.refuse(format!("it has {} parts instead of {}", found.len(), take.facts.parts.len())));
+    }
+    take.facts.parts.iter().map(|facts| take.checked(facts, PART_ENDING, kind::PART)).collect()
+}
+
+/// The part of that participant, or a failure that names those there are.
+pub fn find<'a>(take: &Take, parts: &'a [Tape], name: &str) -> Result<&'a Tape> {
+    parts.iter().find(|part| part.name() == name).ok_or_else(|| {
+        let label = take.label();
+        if parts.is_empty() {
+            let what = format!("{label} has no participants: its program does not use the retake library");
+            return Failure::own(what).next(format!("retake replay {label}"));
+        }
+        let names: Vec<_> = parts.iter().map(Tape::name).collect();
+        Failure::own(format!("{label} has no participant {name}, but {}", names.join(", ")))
+            .next(format!("retake show {label}"))
+    })
+}
+
+/// How to run the process of one participant again.
+pub struct Alone {
+    pub exe: PathBuf,
+    pub argv: Vec<OsString>,
+    pub cwd: PathBuf,
+    /// Its name in the tree of creations.
+    pub process: String,
+    pub born: u32,
+}
+
+impl Alone {
+    /// What the part says; `tapes` are those of the take's processes.
+    pub fn new(take: &Take, part: &Tape, tapes: &[Tape]) -> Result<Alone> {
+        let name = part.name();
+        let mut alone = Alone {
+            exe: take.facts.exe.os().into(),
+            argv: Vec::new(),
+            cwd: take.facts.cwd.os().into(),
+            process: ROOT_NAME.into(),
+            born: born::ROOT,
+        };
+        let mut full = false;
+        each(part, |_, line| match line {
+            Line::Fact(fact::COMMAND, bytes) => {
+                alone.argv = bytes.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).into()).collect();
+            }
+            Line::Fact(fact::DIRECTORY, bytes) => alone.cwd = OsStr::from_bytes(bytes).into(),
+            Line::Fact(fact::PROGRAM, bytes) => alone.exe = OsStr::from_bytes(bytes).into(),
+            Line::Fact(fact::PROCESS, bytes) => alone.process = String::from_utf8_lossy(bytes).into_owned(),
+            Line::Fact(fact::FULL, bytes) => full = *bytes == [1],
+            _ => {}
+        });
+        if !full {
+            let what =
+                format!("{name} cannot be replayed alone: the take holds the order of its messages, not the contents");
+            return Err(Failure::own(what).next(format!("retake record --full -- {}", take.facts.command())));
+        }
+        let tape = tapes.iter().find(|tape| tape.name() == alone.process);
+        alone.born = tape.map_or(born::ROOT, |tape| tape.header.born);
+        if alone.born == born::FORK {
+            let what = format!("{name} cannot be replayed alone: its process was forked, not executed");
+            return Err(Failure::own(what).next(format!("retake replay {}", take.label())));
+        }
+        Ok(alone)
+    }
+}
+
+/// Gives every line of a part to `sink`, with its event.
+pub fn each<'a>(part: &'a Tape, mut sink: impl FnMut(u64, &Line<'a>)) {
+    for thread in &part.threads {
+        let mut payload = part.payload(thread);
+        while let Ok(Some((event, line))) = payload.next_line() {
+            sink(event, &line);
+        }
+    }
+}
+
+/// The lines of a part as a person reads them, each with its event.
+pub fn lines(part: &Tape) -> Vec<(u64, String)> {
+    let (mut partners, mut objects, mut lines) = (Vec::new(), Vec::new(), Vec::new());
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    each(part, |event, line| {
+        match line {
+            Line::Partner { name, .. } => partners.push(text(name)),
+            Line::Object { name, .. } => objects.push(text(name)),
+            _ => {}
+        }
+        let name = |names: &[String], index: u32| names.get(index as usize).cloned().unwrap_or_else(|| "?".into());
+        let shown = retake_tape::part::words(line, &|index| name(&partners, index), &|index| name(&objects, index));
+        let indent = if matches!(line, Line::Contents(_)) { "    " } else { "" };
+        lines.push((event, format!("{indent}{shown}")));
+    });
+    let end = words::process_end(part.header.state.load(Relaxed), &part.header);
+    let end =
+        if part.header.state.load(Relaxed) == retake_tape::layout::state::EXITED { "finished".into() } else { end };
+    lines.push((part.events(), end));
+    lines
+}

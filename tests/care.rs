@@ -1,0 +1,146 @@
+//! Programs that use the `retake` library, recorded and replayed from the command line: the samples of `examples/care`.
+
+use retake_testkit::{Kit, Outcome, run};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+fn kit() -> Kit {
+    Kit::new(env!("CARGO_BIN_EXE_retake"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("care"))
+}
+
+/// The folder of the samples, built once: cargo knows of them, but not that this test needs them.
+fn samples() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder").to_owned();
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--release", "-p", "retake", "--examples"]).arg("--target-dir").arg(&target);
+        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+        assert!(cargo.status().expect("cargo starts").success(), "the samples do not build");
+        target.join("release/examples")
+    })
+}
+
+/// Writes a script that runs these commands side by side, each a sample with its arguments.
+fn script(scratch: &Path, commands: &[&str]) -> PathBuf {
+    let lines: String = commands.iter().map(|command| format!("{}/{command} &\n", samples().display())).collect();
+    let path = scratch.join("run.sh");
+    fs::write(&path, format!("{lines}wait\n")).expect("a script");
+    path
+}
+
+fn retake(kit: &Kit, scratch: &Path, arguments: &[&str]) -> Outcome {
+    run(kit.retake(scratch).args(arguments), scratch, kit.limits).unwrap_or_else(|why| panic!("{arguments:?}: {why}"))
+}
+
+/// The lines of each participant in their order; between participants the terminal decides, not the tape.
+fn lines_of(outcome: &Outcome, participant: &str) -> Vec<String> {
+    let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    text.lines().filter(|line| line.starts_with(participant)).map(str::to_owned).collect()
+}
+
+const CLIENTS: [&str; 3] = ["care-server 30", "care-client1 one", "care-client1 two"];
+
+#[test]
+fn every_message_is_received_as_it_was() {
+    let kit = kit();
+    let scratch = kit.scratch("order").unwrap();
+    script(&scratch, &[&CLIENTS[..], &["care-client1 three"]].concat());
+    let recorded = retake(&kit, &scratch, &["record", "-o", "take", "--", "sh", "run.sh"]);
+    assert_eq!(recorded.ended, 0, "{}", recorded.stderr);
+    let order = lines_of(&recorded, "server:");
+    assert_eq!(order.len(), 30);
+    for time in 1..=50 {
+        let replayed = retake(&kit, &scratch, &["replay", "take"]);
+        assert_eq!(replayed.ended, 0, "replay {time}: {}", replayed.stderr);
+        assert_eq!(lines_of(&replayed, "server:"), order, "replay {time}");
+    }
+}
+
+#[test]
+fn each_participant_runs_alone_from_a_full_take() {
+    let kit = kit();
+    let scratch = kit.scratch("alone").unwrap();
+    script(&scratch, &[&CLIENTS[..], &["care-client1 three"]].concat());
+    let recorded = retake(&kit, &scratch, &["record", "--full", "-o", "take", "--", "sh", "run.sh"]);
+    assert_eq!(recorded.ended, 0, "{}", recorded.stderr);
+    for (participant, start) in [("server", "server:"), ("one", "one:"), ("three", "three:")] {
+        for _ in 0..3 {
+            let replayed = retake(&kit, &scratch, &["replay", "take", "--only", participant]);
+            assert_eq!(replayed.ended, 0, "{participant}: {}", replayed.stderr);
+            let text = String::from_utf8(replayed.stdout.clone()).unwrap();
+            assert_eq!(text.lines().map(str::to_owned).collect::<Vec<_>>(), lines_of(&recorded, start));
+        }
+    }
+    let replayed = retake(&kit, &scratch, &["replay", "take"]);
+    assert_eq!(lines_of(&replayed, "server:"), lines_of(&recorded, "server:"));
+}
+
+#[test]
+fn a_light_take_and_a_wrong_name_are_refused_with_the_remedy() {
+    let kit = kit();
+    let scratch = kit.scratch("light").unwrap();
+    script(&scratch, &["care-server 10", "care-client1"]);
+    retake(&kit, &scratch, &["record", "-o", "take", "--", "sh", "run.sh"]);
+    let light = retake(&kit, &scratch, &["replay", "take", "--only", "server"]);
+    assert_eq!(light.ended, 125);
+    assert!(light.stderr.contains("retake record --full"), "{}", light.stderr);
+    let wrong = retake(&kit, &scratch, &["replay", "take", "--only", "nobody"]);
+    assert_eq!(wrong.ended, 125);
+    assert!(wrong.stderr.contains("client1, server"), "{}", wrong.stderr);
+}
+
+#[test]
+fn a_participant_that_does_something_else_has_diverged() {
+    let kit = kit();
+    let scratch = kit.scratch("diverged").unwrap();
+    let server = samples().join("care-server");
+    script(&scratch, &["care-server 10", "care-client1"]);
+    retake(&kit, &scratch, &["record", "--full", "-o", "take", "--", "sh", "run.sh"]);
+    // It ends after fewer messages than it had.
+    let server = server.to_str().unwrap();
+    let replayed = retake(&kit, &scratch, &["replay", "take", "--only", "server", "--", server, "3"]);
+    assert_eq!(replayed.ended, 120, "{}", replayed.stderr);
+    assert!(replayed.stderr.contains("diverged in thread server"), "{}", replayed.stderr);
+}
+
+#[test]
+fn a_part_is_shown_as_readable_lines() {
+    let kit = kit();
+    let scratch = kit.scratch("show").unwrap();
+    script(&scratch, &["care-server 10", "care-client1"]);
+    retake(&kit, &scratch, &["record", "--full", "-o", "take", "--", "sh", "run.sh"]);
+    let shown = retake(&kit, &scratch, &["show", "take", "--participant", "server"]);
+    let text = String::from_utf8(shown.stdout).unwrap();
+    for line in
+        ["received message 1 from client1", "received call 2 from client1", "This is client1 message 2", "finished"]
+    {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    let packed = retake(&kit, &scratch, &["pack", "take", "-o", "x.retake"]);
+    assert_eq!(packed.ended, 0, "{}", packed.stderr);
+    let from_pack = retake(&kit, &scratch, &["replay", "--trust", "x.retake", "--only", "client1"]);
+    assert_eq!(from_pack.ended, 0, "{}", from_pack.stderr);
+}
+
+/// Without the command line: the variables alone choose the mode.
+#[test]
+fn the_environment_chooses_the_mode() {
+    let kit = kit();
+    let scratch = kit.scratch("variables").unwrap();
+    let path = script(&scratch, &["care-server 20", "care-client1 one", "care-client1 two"]);
+    fs::create_dir(scratch.join("take")).unwrap();
+    let group = format!("test-{}", std::process::id());
+    let play = |mode: &str| {
+        let mut shell = Command::new("sh");
+        shell.arg(&path).current_dir(&scratch).env("RETAKE_GROUP", &group);
+        shell.env("RETAKE_MODE", mode).env("RETAKE_TAKE", scratch.join("take"));
+        run(&mut shell, &scratch, kit.limits).unwrap()
+    };
+    let recorded = play("capture");
+    for _ in 0..10 {
+        assert_eq!(lines_of(&play("replay"), "server:"), lines_of(&recorded, "server:"));
+    }
+}
