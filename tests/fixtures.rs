@@ -23,7 +23,16 @@ fn main() -> ExitCode {
     };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures");
     let kit = Arc::new(Kit::new(env!("CARGO_BIN_EXE_retake"), folder));
-    let mut tests = vec![whole_headers(fixtures.clone()), covered_rows(fixtures.clone())];
+    // Programs that need more than a compiler have test files of their own.
+    let others = match Fixture::all(&root().join("tests/programs/pvm")) {
+        Ok(others) => others,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let all: Vec<Fixture> = fixtures.iter().chain(&others).cloned().collect();
+    let mut tests = vec![whole_headers(all.clone()), covered_rows(all)];
     for fixture in fixtures {
         let kit = kit.clone();
         tests.push(Test::new(fixture.name.clone(), move || kit.check(&fixture)));

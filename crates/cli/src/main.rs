@@ -35,6 +35,7 @@ mod stop;
 mod store;
 mod symbols;
 mod take;
+mod tasks;
 mod words;
 
 use clap::{Parser, Subcommand};

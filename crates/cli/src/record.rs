@@ -8,7 +8,7 @@ use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::{Store, random};
 use crate::take::{self, Origin, Take};
-use crate::{Ending, develop, lines, prune, shim, words};
+use crate::{Ending, develop, lines, prune, shim, tasks, words};
 use retake_tape::entry::{Entry, note};
 use retake_tape::layout::{MAJOR, MINOR, state};
 use retake_tape::session::{FILE as SESSION, TAPE_ENDING, flag, variable};
@@ -167,6 +167,7 @@ impl Recording {
             let _ = fs::remove_dir_all(&self.dir);
             return Err(self.shim_not_loaded());
         }
+        tasks::wait_recorded(session, &self.dir);
         let announced = 1 + session.announced.load(Acquire) as usize;
         let sealed = take::finish(&self.dir, facts, Some(ended), announced)?;
         if ended == Ended::Exit(0) && self.args.keep == Keep::Failing && sealed {

@@ -11,7 +11,7 @@ use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::Store;
 use crate::symbols::Symbols;
 use crate::take::{Take, TempDir};
-use crate::{Ending, gdb, record, shim, stop, words};
+use crate::{Ending, gdb, record, shim, stop, tasks, words};
 use retake_tape::layout::state;
 use retake_tape::reader::Tape;
 use retake_tape::session::{FILE as SESSION, at_end, flag};
@@ -295,6 +295,7 @@ impl Player {
 
     /// Words the report of a replay that went wrong.
     pub fn went_well(&self, session: &Mapped) -> Result<()> {
+        tasks::wait_replayed(session);
         if let Some(text) = session.report() {
             let mut symbols = Symbols::of_replay(&self.tapes);
             return Err(Report::parse(&text).failure(&self.take, &self.tapes, &mut symbols));

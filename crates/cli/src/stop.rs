@@ -243,6 +243,9 @@ impl Member<'_> {
                 format!("{doing}waits for event {value} of thread {other}")
             }
             waiting::END => format!("{doing}its tape ends here"),
+            waiting::MESSAGE => format!("{doing}waits for a message from task t{at:x} with tag {value}"),
+            waiting::TASK => format!("{doing}waits for task t{at:x}, which has not come"),
+            waiting::SHARED => format!("{doing}waits for its turn at groups and mailboxes"),
             _ if !doing.is_empty() => format!("{doing}under way"),
             _ if sleeps => "blocked in a call that Retake does not order".into(),
             _ => "runs".into(),

@@ -3,7 +3,7 @@
 use crate::facts::{Ended, FILE, Facts, TapeFacts};
 use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, plain, say};
-use crate::{parts, running, words};
+use crate::{parts, running, tasks, words};
 use retake_tape::layout::{HEADER_SIZE, ProcessHeader, kind};
 use retake_tape::reader::Tape;
 use retake_tape::session::{FILE as SESSION, RICH_ENDING, TAPE_ENDING};
@@ -126,18 +126,14 @@ pub fn files(dir: &Path, ending: &str) -> Result<Vec<PathBuf>> {
 /// `announced` is how many tapes are to be expected at most.
 pub fn finish(dir: &Path, facts: &mut Facts, ended: Option<Ended>, announced: usize) -> Result<bool> {
     facts.ended = ended;
-    let mut paths = files(dir, TAPE_ENDING)?;
-    let mut runs = paths.iter().any(|path| running::writes(path));
-    if !runs && paths.len() < announced {
-        runs = running::is_any_of(dir);
-        paths = files(dir, TAPE_ENDING)?;
-    }
-    if runs {
+    let paths = files(dir, TAPE_ENDING)?;
+    if paths.iter().any(|path| running::writes(path)) || paths.len() < announced && running::is_any_of(dir) {
         facts.write(dir).because(|| format!("cannot write {}", dir.join(FILE).display()))?;
         return Ok(false);
     }
+    tasks::place(dir)?;
     facts.tapes.clear();
-    for path in &paths {
+    for path in &files(dir, TAPE_ENDING)? {
         if let Some(tape) = seal_tape(path)? {
             facts.tapes.push(tape);
         }

@@ -73,12 +73,24 @@ pub fn result(op: Op, code: i64) -> String {
         Op::Once => (code == 1).then_some("ran it"),
         Op::Barrier => (code == -1).then_some("serial thread"),
         Op::Wait if code >= 1 << 32 => return child(code),
+        Op::PvmEnrol if code > 0 => return format!("task t{code:x}"),
+        Op::PvmRecv | Op::PvmNrecv | Op::PvmTrecv | Op::PvmPrecv | Op::PvmProbe => return message(code),
+        op if (Op::PvmEnrol as u8..=Op::PvmOutput as u8).contains(&(op as u8)) => None,
         Op::SemValue | Op::Stream | Op::Write | Op::Clock | Op::Random | Op::Pid | Op::Fork | Op::Misc => None,
         _ => errno(code).or_else(|| errno(code.checked_neg()?)),
     };
     match name {
         Some(name) if code != 0 => format!("{code} ({name})"),
         _ => code.to_string(),
+    }
+}
+
+/// What a receive got: the message's source above, its tag below.
+fn message(code: i64) -> String {
+    match code {
+        0 => "nothing".into(),
+        -64..0 => code.to_string(),
+        _ => format!("a message from task t{:x} with tag {}", (code >> 32) as u32, code as i32),
     }
 }
 
@@ -235,6 +247,9 @@ mod tests {
         assert_eq!(signal(40), "signal 40");
         assert_eq!(result(Op::CondTimed, 110), "110 (ETIMEDOUT)");
         assert_eq!(result(Op::MutexLock, 0), "0");
+        assert_eq!(result(Op::PvmRecv, 0x40003 << 32 | 7), "a message from task t40003 with tag 7");
+        assert_eq!(result(Op::PvmNrecv, 0), "nothing");
+        assert_eq!(result(Op::PvmSpawn, -7), "-7");
         assert_eq!(result(Op::Wait, (77 << 32) + 256), "process 77, exit 1");
         assert_eq!(result(Op::Wait, -10), "-10 (ECHILD)");
         assert_eq!(result(Op::Barrier, -1), "-1 (serial thread)");

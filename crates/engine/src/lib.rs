@@ -21,6 +21,7 @@ pub mod signals;
 pub mod stops;
 pub mod store;
 pub mod sys;
+pub mod tasks;
 pub mod thread;
 pub mod tls;
 pub mod turn;

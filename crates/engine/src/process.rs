@@ -203,6 +203,14 @@ pub fn start(start: &Start<'_>) -> bool {
     if process.has(flag::BOARD) {
         stops::open(process.session_path());
     }
+    if start.born == born::TASK && !start.replay {
+        // Several tasks are spawned by one call, with one environment.
+        let mut name = [0u8; NAME_MAX];
+        let mut path = Path { to: &mut name, length: 0 };
+        path.push(start.name).push(&[session::UNPLACED]).push_number(next_number().into());
+        let length = path.length.min(NAME_MAX);
+        process.set_name(&name[..length]);
+    }
     begin(start.replay, start.born)
 }
 
@@ -226,6 +234,14 @@ pub fn forked() {
         session.processes.fetch_add(1, AcqRel);
     }
     begin(replay, born::FORK);
+}
+
+/// This process takes no further part.
+pub fn leave() {
+    MODE.store(mode::OFF, Release);
+    if let Some(thread) = thread::current() {
+        thread.fast.store(fast::NONE, Release);
+    }
 }
 
 fn begin(replay: bool, born: u32) -> bool {
@@ -430,15 +446,25 @@ pub fn adopt(thread: &mut Thread, creation: &Creation) {
         }
         _ => {}
     }
-    if process.is_rich() {
-        if let Some((at, chunk)) = thread.rich.open(&mut process.rich, creation.number) {
-            // SAFETY: the chunk is ours, with room for the header.
-            unsafe { write_header(&mut process.rich, thread, creation, at, chunk.add(1).cast()) };
-        }
-    } else if process.short_cut && !stops::is_on() {
-        let short = if mode() == mode::RECORD { fast::RECORD } else { fast::REPLAY };
-        thread.fast.store(if thread.writer.is_open() || mode() == mode::REPLAY { short } else { fast::NONE }, Release);
+    if process.is_rich()
+        && let Some((at, chunk)) = thread.rich.open(&mut process.rich, creation.number)
+    {
+        // SAFETY: the chunk is ours, with room for the header.
+        unsafe { write_header(&mut process.rich, thread, creation, at, chunk.add(1).cast()) };
     }
+    set_short_cut(thread);
+}
+
+/// Says which short cut `thread` may take.
+pub fn set_short_cut(thread: &Thread) {
+    let process = get();
+    let short = match mode() {
+        _ if process.is_rich() || !process.short_cut || stops::is_on() => fast::NONE,
+        mode::RECORD if thread.writer.is_open() => fast::RECORD,
+        mode::REPLAY if !thread.live => fast::REPLAY,
+        _ => fast::NONE,
+    };
+    thread.fast.store(short, Release);
 }
 
 fn register(thread: &mut Thread, creation: &Creation) {

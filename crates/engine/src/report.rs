@@ -135,6 +135,19 @@ pub fn other(thread: &Thread, op: Op, recorded: &str) -> ! {
     })
 }
 
+/// A call came out in another way, in words; `recorded` and `came` write what was and what is.
+#[cold]
+pub fn differs(thread: &Thread, op: Op, recorded: impl FnOnce(&mut Path<'_>), came: impl FnOnce(&mut Path<'_>)) -> ! {
+    write(|lines| {
+        head(lines, "divergence", thread, Some(op));
+        lines.push(b"recorded=");
+        recorded(lines);
+        lines.push(b"\ncame=").push(op.word().as_bytes()).push(b": ");
+        came(lines);
+        lines.push(b"\n");
+    })
+}
+
 /// A process that the take does not know.
 #[cold]
 pub fn no_tape(name: &[u8]) -> ! {
@@ -165,6 +178,15 @@ pub fn stuck(thread: &Thread) -> ! {
                 }
                 waiting::END => {
                     lines.push(b" at the end of its tape");
+                }
+                waiting::MESSAGE => {
+                    lines.push(b" for a message with tag ").push_number(value).push(b" from task t").push_hex(at);
+                }
+                waiting::TASK => {
+                    lines.push(b" for task t").push_hex(at).push(b", which has not come");
+                }
+                waiting::SHARED => {
+                    lines.push(b" for change ").push_number(value).push(b" of groups and mailboxes");
                 }
                 _ => {
                     lines.push(b" outside of Retake");

@@ -95,6 +95,12 @@ calls! {
     rt_sigprocmask(how, set, old, size) = SYS_rt_sigprocmask;
     /// Changes what a signal does.
     rt_sigaction(signal, new, old, size) = SYS_rt_sigaction;
+    /// Replaces the program.
+    execve(path, argv, envp) = SYS_execve;
+    /// Asks for or sets how programs are executed.
+    personality(persona) = SYS_personality;
+    /// Whether a file may be used.
+    access(path, mode) = SYS_access;
     /// Ends the process.
     exit_group(status) = SYS_exit_group;
     /// Settings of this process.

@@ -67,6 +67,8 @@ pub struct Thread {
     pub tid: u32,
     /// Not 0 while the engine must not be entered again; signals are deferred meanwhile.
     pub busy: u32,
+    /// Not 0 inside a library that is caught as a whole: what it calls itself is no event, but its signals are handled.
+    pub library: u32,
     /// The committed count lives there: in the tape while recording, in memory in a replay.
     pub header: *mut ThreadHeader,
     /// The first event that is not plain: it has an entry, or lies behind the tape (replay).

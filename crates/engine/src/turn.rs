@@ -14,8 +14,8 @@ use crate::process::{self, mode};
 use crate::replay::Order;
 use crate::report;
 use crate::signals;
-use crate::thread::{self, Thread};
-use core::sync::atomic::Ordering::{AcqRel, Relaxed};
+use crate::thread::{self, Thread, fast};
+use core::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 use libc::c_int;
 pub use retake_tape::entry::CANCELLED;
 use retake_tape::layout::born;
@@ -26,7 +26,9 @@ use retake_tape::rich::{self, Rich};
 #[inline(always)]
 pub fn enter() -> Option<&'static mut Thread> {
     match thread::current() {
-        Some(thread) if thread.busy == 0 && process::mode() != mode::OFF && !thread.live => Some(thread),
+        Some(thread) if thread.busy == 0 && thread.library == 0 && process::mode() != mode::OFF && !thread.live => {
+            Some(thread)
+        }
         Some(_) => None,
         None => stranger(),
     }
@@ -65,6 +67,41 @@ fn stranger() -> Option<&'static mut Thread> {
 #[inline(always)]
 pub fn recording() -> bool {
     process::mode() == mode::RECORD
+}
+
+/// Makes a call of a library that is caught as a whole: what the library calls itself is no event.
+pub fn in_library<R>(call: impl FnOnce() -> R) -> R {
+    let _inside = Library::new();
+    call()
+}
+
+/// Whether this thread is inside such a library.
+pub fn is_in_library() -> bool {
+    thread::current().is_some_and(|thread| thread.library > 0)
+}
+
+/// Ends even if the call unwinds: its thread may be cancelled in it.
+struct Library;
+
+impl Library {
+    fn new() -> Library {
+        if let Some(thread) = thread::current() {
+            thread.library += 1;
+            thread.fast.store(fast::NONE, Release);
+        }
+        Library
+    }
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        if let Some(thread) = thread::current() {
+            thread.library -= 1;
+            if thread.library == 0 {
+                process::set_short_cut(thread);
+            }
+        }
+    }
 }
 
 /// Notes an operation for a person to read, where that is wanted.

@@ -36,10 +36,14 @@ pub(crate) fn say(parts: &[&[u8]]) {
 static START: unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) = start;
 
 /// Runs before everything else of the program, with the environment as the kernel gave it.
-unsafe extern "C" fn start(_: c_int, _: *mut *mut c_char, envp: *mut *mut c_char) {
+unsafe extern "C" fn start(_: c_int, argv: *mut *mut c_char, envp: *mut *mut c_char) {
     // SAFETY: one thread runs; libc's own start has not finished, so only what it does not need is called.
     unsafe {
+        handle::pvm::task::fix_addresses(argv, envp);
         let Some(part) = handle::environment::take(envp) else { return };
+        if handle::pvm::task::is_daemon() {
+            return;
+        }
         let short_cut = glibc::mutex_is_as_expected(real_lock, real_unlock);
         let start = Start {
             replay: part.mode == b"replay",

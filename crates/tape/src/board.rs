@@ -41,6 +41,12 @@ pub mod waiting {
     pub const END: u32 = 3;
     /// Something that Retake does not order.
     pub const OUTSIDE: u32 = 4;
+    /// A message from the task `waits_at`, with the tag `waits_for`.
+    pub const MESSAGE: u32 = 5;
+    /// The task `waits_at`, which has not come yet.
+    pub const TASK: u32 = 6;
+    /// What all tasks share has not been changed `waits_for` times yet.
+    pub const SHARED: u32 = 7;
 }
 
 /// What is asked for. The rows stand behind it in the file, in the order of the threads' numbers.

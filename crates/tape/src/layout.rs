@@ -57,6 +57,8 @@ pub mod born {
     pub const EXEC: u32 = 3;
     /// A thread that Retake did not see being created.
     pub const FOREIGN: u32 = 4;
+    /// The main thread of a PVM task that a recorded task spawned.
+    pub const TASK: u32 = 5;
 }
 
 /// The first page of a tape file.

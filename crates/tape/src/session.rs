@@ -44,6 +44,11 @@ pub const FILE: &str = "session";
 pub const MAGIC: u64 = u64::from_le_bytes(*b"RTKSESS1");
 /// Processes whose ids can be translated.
 pub const PIDS: usize = 8192;
+/// Tasks and contexts whose numbers can be translated.
+pub const PAIRS: usize = 8192;
+/// Stands between the name of a spawn and a number, in the name of a task whose place among those spawned with it is not
+/// known yet. Sealing puts the place there.
+pub const UNPLACED: u8 = b'+';
 /// Longest report.
 pub const REPORT_MAX: usize = 8192;
 
@@ -101,6 +106,26 @@ pub struct Session {
     pub fates: [AtomicU32; PIDS],
     /// Processes and images that are about to be: those that have not made their tape yet are among them (recording).
     pub announced: AtomicU32,
+    /// Tasks of PVM that were spawned (recording).
+    pub tasks: AtomicU32,
+    /// Numbers that a message system gives out anew in each run: see [`pair`].
+    pub pairs_len: AtomicU32,
+    /// Whoever is about to change what all tasks share (groups, mailboxes): its process, or 0.
+    pub turn_holder: AtomicU32,
+    /// How often that was changed.
+    pub turn: AtomicU64,
+    /// Recorded number in the upper half, present number in the lower.
+    pub pairs: [AtomicU64; PAIRS],
+    /// What kind of number it is; for a task, the upper half is its present process.
+    pub pair_kinds: [AtomicU64; PAIRS],
+}
+
+/// Kinds of [`Session::pairs`].
+pub mod pair {
+    /// A task of PVM.
+    pub const TASK: u64 = 1;
+    /// A context of PVM.
+    pub const CONTEXT: u64 = 2;
 }
 
 /// Bits of [`Session::fates`].

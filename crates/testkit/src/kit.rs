@@ -12,12 +12,14 @@ pub struct Kit {
     retake: PathBuf,
     folder: PathBuf,
     pub limits: Limits,
+    /// Variables that `retake`, and so the program, is given.
+    pub environment: Vec<(String, PathBuf)>,
 }
 
 impl Kit {
     /// `retake` is the binary under test, `folder` a place of the test file's own (`CARGO_TARGET_TMPDIR` and a name).
     pub fn new(retake: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Kit {
-        Kit { retake: retake.into(), folder: folder.into(), limits: Limits::default() }
+        Kit { retake: retake.into(), folder: folder.into(), limits: Limits::default(), environment: Vec::new() }
     }
 
     pub fn compile(&self, fixture: &Fixture) -> Result<PathBuf, String> {
@@ -43,6 +45,7 @@ impl Kit {
                 command.env_remove(variable);
             }
         }
+        command.envs(self.environment.iter().cloned());
         command.env("XDG_STATE_HOME", scratch.join("state"));
         // Shared: the shim is unpacked there once, under the name of its content.
         command.env("XDG_CACHE_HOME", self.folder.join("cache"));

@@ -59,6 +59,15 @@ pub unsafe fn take(envp: *mut *mut c_char) -> Option<Part> {
             let entry = *from;
             from = from.add(1);
             let bytes = CStr::from_ptr(entry).to_bytes_with_nul();
+            if let Some(left) = value_of(bytes, EXPORT).and_then(|list| without_ours(&list[..list.len() - 1])) {
+                let kept = if left > 0 { EXPORT.len() + 1 + left } else { 0 };
+                blank(entry.add(kept), bytes.len() - kept);
+                if left > 0 {
+                    *to = entry;
+                    to = to.add(1);
+                }
+                continue;
+            }
             let ours = variable::ALL.iter().any(|name| value_of(bytes, name).is_some());
             let preload = value_of(bytes, variable::PRELOAD).is_some();
             if !ours && !preload || used + bytes.len() > TEXTS {
@@ -121,7 +130,7 @@ unsafe fn close_gap(first: *mut *mut c_char, last: *mut *mut c_char) {
     // SAFETY: the caller's words.
     unsafe {
         let mut at = first.cast::<usize>();
-        while at < last.cast() {
+        while at.add(1) < last.cast() {
             at.write(AT_IGNORE);
             at.add(1).write(0);
             at = at.add(2);
@@ -156,13 +165,34 @@ pub struct Environment {
     size: usize,
 }
 
+/// The child that an environment is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Child {
+    /// The calling thread's newest creation, an executed program.
+    Program,
+    /// A program that is not fit for the shim.
+    Unfit,
+    /// The tasks that the calling thread is about to spawn (recording), or the one at this place among them (replay).
+    Tasks(u32),
+}
+
+/// What PVM hands on to a task besides what the program wants.
+const EXPORTED: &[u8] =
+    b"LD_PRELOAD:RETAKE_MODE:RETAKE_TAKE:RETAKE_SESSION:RETAKE_NAME:RETAKE_BORN:RETAKE_EVEN:RETAKE_PAD";
+const EXPORT: &str = "PVM_EXPORT";
+
+/// A task's list of exported variables without ours: its new length, or nothing if there is no more.
+fn without_ours(text: &[u8]) -> Option<usize> {
+    let users = text.strip_suffix(EXPORTED)?;
+    Some(users.strip_suffix(b":").map_or(0, <[u8]>::len))
+}
+
 impl Environment {
-    /// For the calling thread's newest creation. Without a part in a run, or if that is not `fit` for the shim, it is the
-    /// program's own.
+    /// For `child`. Without a part in a run, or inside a library that starts helpers, it is the program's own.
     ///
     /// # Safety
     /// `envp` must be a vector of strings that ends in a null.
-    pub unsafe fn new(envp: *const *const c_char, fit: bool) -> Environment {
+    pub unsafe fn new(envp: *const *const c_char, child: Child) -> Environment {
         let same = Environment { strings: envp, memory: null_mut(), size: 0 };
         // The kernel takes no vector for an empty one.
         let nothing = [null::<c_char>()];
@@ -170,21 +200,21 @@ impl Environment {
         // SAFETY: written once, at the start.
         let kept = unsafe { &*KEPT.0.get() };
         let Some(thread) = thread::current() else { return same };
-        if kept.shim.is_empty() || !fit {
+        if kept.shim.is_empty() || thread.library > 0 || child == Child::Unfit {
             return same;
         }
         process::announce();
-        // SAFETY: the caller's vector; memory of ours, long enough for it, four texts more, the four made here, and a null.
+        // SAFETY: the caller's vector; memory of ours, long enough for it, four texts more, the five made here, and a null.
         unsafe {
-            let (mut length, mut preload): (size_t, &[u8]) = (0, b"");
+            let (mut length, mut preload, mut export): (size_t, &[u8], &[u8]) = (0, b"", b"");
             while !(*envp.add(length)).is_null() {
-                if let Some(value) = value_of(CStr::from_ptr(*envp.add(length)).to_bytes(), variable::PRELOAD) {
-                    preload = value;
-                }
+                let bytes = CStr::from_ptr(*envp.add(length)).to_bytes();
+                preload = value_of(bytes, variable::PRELOAD).unwrap_or(preload);
+                export = value_of(bytes, EXPORT).unwrap_or(export);
                 length += 1;
             }
-            let vector = (length + 10) * size_of::<*const c_char>();
-            let size = vector + kept.shim.len() + preload.len() + 2 * NAME_MAX + 128;
+            let vector = (length + 11) * size_of::<*const c_char>();
+            let size = vector + kept.shim.len() + preload.len() + export.len() + EXPORTED.len() + 2 * NAME_MAX + 160;
             let memory = sys::memory(size);
             if memory.is_null() {
                 return same;
@@ -216,7 +246,8 @@ impl Environment {
                 let bytes = CStr::from_ptr(entry).to_bytes();
                 let bytes: &'static [u8] = core::slice::from_raw_parts(bytes.as_ptr(), bytes.len());
                 let ours = variable::ALL.iter().any(|name| value_of(bytes, name).is_some());
-                if !ours && value_of(bytes, variable::PRELOAD).is_none() {
+                let made = matches!(child, Child::Tasks(_)) && value_of(bytes, EXPORT).is_some();
+                if !ours && !made && value_of(bytes, variable::PRELOAD).is_none() {
                     push(entry);
                 }
             }
@@ -226,10 +257,18 @@ impl Environment {
                 push(*same);
             }
             let mut name = [0u8; NAME_MAX];
-            let name_len = child_name(&mut name, thread.name(), thread.creations);
+            let mut name_len = child_name(&mut name, thread.name(), thread.creations);
+            let mut how = born::EXEC;
+            if let Child::Tasks(place) = child {
+                let spawn = name;
+                name_len = child_name(&mut name, &spawn[..name_len], place);
+                how = born::TASK;
+                push(text(&[b"PVM_EXPORT=", export, if export.is_empty() { b"" } else { b":" }, EXPORTED]));
+            }
             push(text(&[b"RETAKE_NAME=", &name[..name_len]]));
-            push(text(&[b"RETAKE_BORN=", &[b'0' + born::EXEC as u8]]));
-            if preload.is_empty() {
+            push(text(&[b"RETAKE_BORN=", &[b'0' + how as u8]]));
+            let exports = matches!(child, Child::Tasks(_)) && export.is_empty();
+            if preload.is_empty() != exports {
                 push(text(&[b"RETAKE_EVEN="]));
             }
             push(null());
@@ -249,4 +288,22 @@ impl Drop for Environment {
             unsafe { sys::munmap(self.memory as usize, self.size) };
         }
     }
+}
+
+/// Whether the environment is that of a task of PVM.
+///
+/// # Safety
+/// `envp` must be a vector of strings that ends in a null.
+pub unsafe fn is_task(envp: *mut *mut c_char) -> bool {
+    let mut at = envp;
+    // SAFETY: the vector ends in a null.
+    unsafe {
+        while !(*at).is_null() {
+            if let Some(value) = value_of(CStr::from_ptr(*at).to_bytes(), variable::BORN) {
+                return value == [b'0' + born::TASK as u8];
+            }
+            at = at.add(1);
+        }
+    }
+    false
 }

@@ -4,7 +4,7 @@
 //! shells inside libc, out of reach, so they are written out.
 
 use crate::errno;
-use crate::handle::environment::Environment;
+use crate::handle::environment::{Child, Environment};
 use crate::handle::image;
 use crate::handle::process::{ending, forked, is_borrowed, not_ending};
 use crate::handle::wait;
@@ -36,7 +36,7 @@ unsafe fn replace(fit: bool, envp: Strings, call: impl FnOnce(Strings) -> c_int)
         thread.creations += 1;
     }
     // SAFETY: the program's environment.
-    let environment = unsafe { Environment::new(envp, fit) };
+    let environment = unsafe { Environment::new(envp, if fit { Child::Program } else { Child::Unfit }) };
     let borrowed = is_borrowed();
     if !borrowed {
         ending(state::EXECED, 0);
@@ -87,7 +87,7 @@ unsafe fn spawn(fit: bool, to: *mut pid_t, envp: Strings, call: impl FnOnce(*mut
         thread.creations += 1;
     }
     // SAFETY: the program's environment.
-    let environment = unsafe { Environment::new(envp, fit) };
+    let environment = unsafe { Environment::new(envp, if fit { Child::Program } else { Child::Unfit }) };
     let mut pid: pid_t = 0;
     let at = &raw mut pid;
     let before = errno::get();

@@ -11,6 +11,7 @@ pub mod modules;
 pub mod mutex;
 pub mod openmp;
 pub mod process;
+pub mod pvm;
 pub mod random;
 pub mod rwlock;
 pub mod sem;

@@ -17,7 +17,9 @@ pub fn is_borrowed() -> bool {
 /// Before any fork in this process: the child will be the calling thread's next creation.
 pub extern "C" fn before_fork() {
     if let Some(thread) = thread::current() {
-        thread.creations += 1;
+        if thread.library == 0 {
+            thread.creations += 1;
+        }
         thread.begin();
     }
 }
@@ -31,6 +33,10 @@ pub extern "C" fn after_fork_in_parent() {
 
 /// After it, in the child.
 pub extern "C" fn after_fork_in_child() {
+    if turn::is_in_library() {
+        // A library's own helper (a daemon, say) is no part of the program.
+        return process::leave();
+    }
     process::forked();
     crate::handle::stream::reset();
     crate::handle::modules::note_all();
@@ -186,6 +192,7 @@ fn note_child(pid: pid_t) {
 /// The present id of a process (or group, if negative) that the program knows by its recorded one.
 pub fn present(pid: pid_t) -> pid_t {
     match process::mode() {
+        _ if turn::is_in_library() => pid,
         mode::REPLAY if pid > 0 => process::present_pid(pid as u32).map_or(pid, |now| now as pid_t),
         mode::REPLAY if pid < -1 => process::present_pid(-pid as u32).map_or(pid, |now| -(now as pid_t)),
         _ => pid,
@@ -195,6 +202,7 @@ pub fn present(pid: pid_t) -> pid_t {
 /// The recorded id of a process that has the id `pid` now.
 pub fn recorded(pid: pid_t) -> pid_t {
     match process::mode() {
+        _ if turn::is_in_library() => pid,
         mode::REPLAY if pid > 0 => process::recorded_pid(pid as u32).map_or(pid, |then| then as pid_t),
         _ => pid,
     }
@@ -203,7 +211,9 @@ pub fn recorded(pid: pid_t) -> pid_t {
 pub unsafe fn getpid() -> pid_t {
     let pid = sys::getpid_now() as pid_t;
     let process = process::get();
-    if process::mode() == mode::REPLAY && pid as u32 == process.pid {
+    if turn::is_in_library() {
+        pid
+    } else if process::mode() == mode::REPLAY && pid as u32 == process.pid {
         process.shown_pid as pid_t
     } else {
         recorded(pid)
@@ -214,7 +224,11 @@ pub unsafe fn getppid() -> pid_t {
     // SAFETY: asks and does nothing; so for the others.
     let parent = unsafe { real::getppid() };
     let process = process::get();
-    if process::mode() == mode::REPLAY && !is_borrowed() { process.shown_parent as pid_t } else { recorded(parent) }
+    if process::mode() == mode::REPLAY && !is_borrowed() && !turn::is_in_library() {
+        process.shown_parent as pid_t
+    } else {
+        recorded(parent)
+    }
 }
 
 pub unsafe fn gettid() -> pid_t {

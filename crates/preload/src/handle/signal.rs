@@ -176,6 +176,8 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                 real::sigaction(number, &raw const default, null_mut());
             }
         }
+        // The handler is the program's own code, wherever it interrupts.
+        let library = thread::current().map_or(0, |thread| core::mem::take(&mut thread.library));
         match act.sa_sigaction {
             SIG_DFL | SIG_IGN => {}
             function if act.sa_flags & SA_SIGINFO != 0 => {
@@ -187,6 +189,9 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                 let function: unsafe extern "C-unwind" fn(c_int) = core::mem::transmute(function);
                 function(number);
             }
+        }
+        if let Some(thread) = thread::current() {
+            thread.library = library;
         }
     }
 }

@@ -17,6 +17,7 @@ macro_rules! interpose {
     ($( $class:ident fn $name:ident ( $($arg:ident : $type:ty),* $(,)? ) $(-> $result:ty)? => $handler:path; )*) => {
         $(
             /// Caught.
+            #[allow(clippy::too_many_arguments)] // they are the library's
             #[unsafe(no_mangle)]
             pub unsafe extern "C-unwind" fn $name($($arg: $type),*) $(-> $result)? {
                 // SAFETY: the program calls a C function by its contract.
@@ -25,7 +26,7 @@ macro_rules! interpose {
         )*
 
         /// The functions that the rows stand before.
-        #[allow(dead_code, clippy::missing_safety_doc)]
+        #[allow(dead_code, clippy::missing_safety_doc, clippy::too_many_arguments)]
         pub mod real {
             use super::*;
             $(
@@ -47,6 +48,7 @@ pub mod input;
 pub mod mutex;
 pub mod openmp;
 pub mod process;
+pub mod pvm;
 pub mod rwlock;
 pub mod sem;
 pub mod signal;

@@ -1,0 +1,272 @@
+//! PVM programs, each under a daemon of its own on this machine: recorded once, replayed as often as the header says, the
+//! same output every time. Nothing is installed here (`./check` does that).
+//!
+//! The last tests are about what a person sees: names of tasks, refusals, a daemon that is missing, several hosts.
+
+use retake_testkit::{Fixture, Kit, Outcome, Test, run, run_all};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn programs() -> PathBuf {
+    root().join("tests/programs/pvm")
+}
+
+fn main() -> ExitCode {
+    let fixtures = match Fixture::all(&programs()) {
+        Ok(fixtures) => fixtures,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut tests: Vec<Test> = Vec::new();
+    for fixture in fixtures {
+        let own_daemon = fixture.name == "own_daemon";
+        tests.push(Test::new(fixture.name.clone(), move || {
+            let place = Place::new()?;
+            let _machine = if own_daemon { None } else { Some(Machine::start(&place)?) };
+            place.kit().check(&fixture)
+        }));
+    }
+    tests.push(Test::new("tasks_are_named_by_the_tree_of_spawns", named_by_the_tree));
+    tests.push(Test::new("what_is_not_replayed_is_told", unhandled_is_told));
+    tests.push(Test::new("a_static_program_is_refused", static_is_refused));
+    tests.push(Test::new("a_missing_daemon_is_told", missing_daemon_is_told));
+    tests.push(Test::new("another_order_of_calls_is_told", changed_program_is_told));
+    tests.push(Test::new("a_fortran_program_comes_back", fortran_comes_back));
+    tests.push(Test::new("three_hosts_on_one_machine", three_hosts));
+    run_all(tests)
+}
+
+/// Where one virtual machine keeps its files: short, because there is a socket in it.
+struct Place {
+    dir: PathBuf,
+}
+
+impl Place {
+    fn new() -> Result<Place, String> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("retake-pvm-{}-{number}", std::process::id()));
+        fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+        Ok(Place { dir })
+    }
+
+    fn variables(&self) -> Vec<(String, PathBuf)> {
+        let pairs = [
+            ("PVM_ROOT", PathBuf::from("/usr/lib/pvm3")),
+            ("PVM_TMP", self.dir.clone()),
+            ("PVM_PATH", PathBuf::from("/usr/bin")),
+            ("PVM_ALLOW_ROOT", PathBuf::from("1")),
+        ];
+        pairs.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+    }
+
+    fn kit(&self) -> Kit {
+        let mut kit = Kit::new(env!("CARGO_BIN_EXE_retake"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("pvm"));
+        kit.environment = self.variables();
+        kit
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// A daemon; it ends with the test, and its tasks with it.
+struct Machine {
+    daemon: Child,
+}
+
+impl Machine {
+    fn start(place: &Place) -> Result<Machine, String> {
+        let mut command = Command::new("pvmd");
+        command.arg("-n127.0.0.1").envs(place.variables()).process_group(0);
+        Machine::of(&mut command, place)
+    }
+
+    fn of(command: &mut Command, place: &Place) -> Result<Machine, String> {
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let daemon = child.map_err(|e| format!("this test needs pvmd: apt-get install pvm (./check does it): {e}"))?;
+        let machine = Machine { daemon };
+        let started = Instant::now();
+        let is_ready = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            name.starts_with("pvmd.") && fs::metadata(path).is_ok_and(|data| data.len() > 0)
+        };
+        let files = || fs::read_dir(&place.dir).into_iter().flatten().flatten().map(|item| item.path());
+        while !files().any(|path| is_ready(&path)) {
+            if started.elapsed() > Duration::from_secs(20) {
+                return Err("pvmd did not start".into());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(machine)
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let pid = self.daemon.id().to_string();
+        let _ = Command::new("kill").args(["-TERM", &pid]).status();
+        let started = Instant::now();
+        while matches!(self.daemon.try_wait(), Ok(None)) && started.elapsed() < Duration::from_secs(5) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+    }
+}
+
+fn fixture(name: &str) -> Result<Fixture, String> {
+    Fixture::load(&programs().join(format!("{name}.c")))
+}
+
+fn must(fits: bool, what: &str, outcome: &Outcome) -> Result<(), String> {
+    let said = || format!("{what}\nended {}; standard error:\n{}", outcome.ended, outcome.stderr);
+    if fits { Ok(()) } else { Err(said()) }
+}
+
+fn names(take: &Path) -> Vec<String> {
+    let items = fs::read_dir(take).into_iter().flatten().flatten();
+    let mut names: Vec<_> = items.map(|item| item.file_name().to_string_lossy().into_owned()).collect();
+    names.retain(|name| name.ends_with(".tape"));
+    names.sort();
+    names
+}
+
+fn named_by_the_tree() -> Result<(), String> {
+    let place = Place::new()?;
+    let _machine = Machine::start(&place)?;
+    let kit = place.kit();
+    let program = kit.compile(&fixture("spawn_tree")?)?;
+    let take = kit.scratch("named")?.join("take");
+    kit.record(&program, &[], &take)?;
+    let expected: Vec<String> = ["0.1.1.1.1", "0.1.1.1.2", "0.1.1", "0.1.2.1.1", "0.1.2.1.2", "0.1.2"]
+        .into_iter()
+        .chain(["0.1.3.1.1", "0.1.3.1.2", "0.1.3", "0"])
+        .map(|name| format!("{name}.tape"))
+        .collect();
+    if names(&take) == expected { Ok(()) } else { Err(format!("{:?} instead of {expected:?}", names(&take))) }
+}
+
+fn unhandled_is_told() -> Result<(), String> {
+    let place = Place::new()?;
+    let _machine = Machine::start(&place)?;
+    let kit = place.kit();
+    let program = kit.compile(&fixture("unhandled")?)?;
+    let recorded = kit.record(&program, &["rm".to_string()], &kit.scratch("unhandled-told")?.join("take"))?;
+    let all = ["pvm_addmhf", "pvm_getfds", "pvm_reg_hoster", "pvm_reg_tasker", "pvm_reg_rm", "is not replayed"];
+    must(all.iter().all(|name| recorded.stderr.contains(name)), "not told", &recorded)
+}
+
+fn static_is_refused() -> Result<(), String> {
+    let place = Place::new()?;
+    let kit = place.kit();
+    let mut fixture = fixture("recv_any")?;
+    fixture.flags = ["-static", "-lpvm3", "-ltirpc"].map(String::from).to_vec();
+    let program = kit.compile(&fixture)?;
+    let recorded = kit.record(&program, &[], &kit.scratch("static")?.join("take"))?;
+    must(recorded.ended == 125 && recorded.stderr.contains("static"), "not refused in words", &recorded)
+}
+
+fn missing_daemon_is_told() -> Result<(), String> {
+    let place = Place::new()?;
+    let machine = Machine::start(&place)?;
+    let kit = place.kit();
+    let program = kit.compile(&fixture("recv_any")?)?;
+    let take = kit.scratch("missing-daemon")?.join("take");
+    kit.record(&program, &[], &take)?;
+    drop(machine);
+    let replayed = kit.replay(&take)?;
+    must(replayed.ended == 120 && replayed.stderr.contains("start pvmd"), "not told", &replayed)
+}
+
+/// A program that receives from one task where it received from any.
+fn changed_program_is_told() -> Result<(), String> {
+    let place = Place::new()?;
+    let _machine = Machine::start(&place)?;
+    let kit = place.kit();
+    let program = kit.compile(&fixture("recv_any")?)?;
+    let scratch = kit.scratch("changed")?;
+    let take = scratch.join("take");
+    kit.record(&program, &[], &take)?;
+    let text = fs::read_to_string(programs().join("recv_any.c")).map_err(|e| e.to_string())?;
+    let other = scratch.join("recv_other.c");
+    fs::write(&other, text.replace("pvm_recv(-1, -1)", "pvm_recv(-1, 77)")).map_err(|e| e.to_string())?;
+    let other = kit.compile(&Fixture::load(&other)?)?;
+    let mut replay = kit.retake(&scratch);
+    let replayed = run(replay.arg("replay").arg(&take).arg("--").arg(&other), &scratch, kit.limits)?;
+    let words = ["thread 0 ", "a message from task t", "pvm_recv", "any task with tag 77"];
+    let told = words.iter().all(|words| replayed.stderr.contains(words));
+    must(replayed.ended == 120 && told, "not told in words", &replayed)
+}
+
+fn fortran_comes_back() -> Result<(), String> {
+    let place = Place::new()?;
+    let _machine = Machine::start(&place)?;
+    let kit = place.kit();
+    let scratch = kit.scratch("fortran")?;
+    let program = scratch.join("program");
+    let mut compiler = Command::new("gfortran");
+    compiler.args(["-O1", "-g", "-I/usr/include", "-o"]).arg(&program).arg(programs().join("order.f"));
+    let built = compiler.args(["-lfpvm3", "-lgpvm3", "-lpvm3"]).output();
+    let built = built.map_err(|e| format!("this test needs gfortran: apt-get install gfortran: {e}"))?;
+    if !built.status.success() {
+        return Err(String::from_utf8_lossy(&built.stderr).into_owned());
+    }
+    kit.record_and_replay(&program, &[program.to_string_lossy().into_owned()], &scratch, 20, Some(0))
+}
+
+/// Three daemons that believe to be on three hosts: each has its own host name, in a namespace, and its own address.
+fn three_hosts() -> Result<(), String> {
+    let place = Place::new()?;
+    let kit = place.kit();
+    let scratch = kit.scratch("three-hosts")?;
+    let shell = place.dir.join("rsh");
+    let write = |name: &str, text: &str| {
+        let path = place.dir.join(name);
+        fs::write(&path, text).map_err(|e| e.to_string())?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(|e| e.to_string())
+    };
+    write("hosts", "127.0.0.1 localhost\n127.0.1.1 nodea\n127.0.1.2 nodeb\n127.0.1.3 nodec\n")?;
+    let remote = "#!/bin/sh\nwhile :; do case $1 in -l) shift 2;; -n) shift;; *) break;; esac; done\nhost=$1; shift\n\
+                  export PVM_TMP=$PVM_TMP/$host; mkdir -p $PVM_TMP\n\
+                  exec unshare -u sh -c \"hostname $host; exec $*\"\n";
+    write("rsh", remote)?;
+    let program = kit.compile(&fixture("hosts_order")?)?;
+    let (take, retake) = (scratch.join("take"), env!("CARGO_BIN_EXE_retake"));
+    // Standard output of the recording, then of each replay, must be the same.
+    let script = format!(
+        "set -e\nmount --bind {dir}/hosts /etc/hosts\nhostname nodea\npvmd -nnodea >/dev/null 2>&1 &\n\
+         for i in $(seq 500); do [ -s {dir}/pvmd.0 ] && break; sleep 0.02; done\n\
+         printf 'add nodeb nodec\\nconf\\nquit\\n' | pvm >{dir}/conf\n\
+         grep -q nodec {dir}/conf\n\
+         {retake} record -o {take} -- {program} >recorded\n\
+         for i in $(seq 20); do {retake} replay {take} >replayed; cmp recorded replayed; done\n\
+         cat recorded\necho halt | pvm >/dev/null 2>&1 || true\n",
+        dir = place.dir.display(),
+        take = take.display(),
+        program = program.display(),
+    );
+    write("script", &script)?;
+    let mut command = Command::new("unshare");
+    command.args(["-r", "-m", "-u", "sh"]).arg(place.dir.join("script")).current_dir(&scratch);
+    command.envs(place.variables()).env("PVM_RSH", shell).env("PVM_DPATH", "/usr/bin/pvmd");
+    command.env("XDG_STATE_HOME", scratch.join("state"));
+    let outcome = run(&mut command, &scratch, kit.limits)?;
+    let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    let hosts = ["nodea", "nodeb", "nodec"].iter().all(|host| text.contains(host));
+    must(outcome.ended == 0 && hosts, &format!("not the same on three hosts:\n{text}"), &outcome)
+}
