@@ -15,6 +15,7 @@ mod facts;
 mod gdb;
 mod info;
 mod launch;
+mod launcher;
 mod lines;
 mod ls;
 mod manual;

@@ -15,7 +15,7 @@ use crate::store::{FOREIGN_MARK, Store};
 use crate::take::{Origin, Take, TempDir, files};
 use crate::{parts, words};
 use retake_tape::check::crc32c;
-use retake_tape::session::{PART_ENDING, RICH_ENDING, TAPE_ENDING};
+use retake_tape::session::{PART_ENDING, RANK_NAME, RICH_ENDING, TAPE_ENDING};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -221,6 +221,7 @@ fn is_take_file(name: &str) -> bool {
     }
     let stem = name.strip_suffix(TAPE_ENDING).or_else(|| name.strip_suffix(RICH_ENDING));
     let tree = |stem: &str| {
+        let stem = stem.replace(RANK_NAME, "");
         stem.starts_with(|c: char| c.is_ascii_digit())
             && stem.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '~')
     };

@@ -8,7 +8,7 @@ use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::{Store, random};
 use crate::take::{self, Origin, Take};
-use crate::{Ending, develop, lines, prune, shim, tasks, words};
+use crate::{Ending, develop, launcher, lines, prune, shim, tasks, words};
 use retake_tape::entry::{Entry, note};
 use retake_tape::layout::{MAJOR, MINOR, state};
 use retake_tape::session::{FILE as SESSION, TAPE_ENDING, flag, variable};
@@ -18,7 +18,10 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How long the ranks of a job may outlive their launcher.
+const RANKS_END: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Keep {
@@ -125,7 +128,7 @@ impl Recording {
         }
         let launch = Launch {
             exe: self.exe.clone(),
-            argv: self.args.command.clone(),
+            argv: launcher::arguments(&self.exe, self.args.command.clone()),
             environment: self.environment(&present, own, preload.as_deref()),
             cwd: None,
             streams: [None; 3],
@@ -169,7 +172,13 @@ impl Recording {
         }
         tasks::wait_recorded(session, &self.dir);
         let announced = 1 + session.announced.load(Acquire) as usize;
-        let sealed = take::finish(&self.dir, facts, Some(ended), announced)?;
+        let mut sealed = take::finish(&self.dir, facts, Some(ended), announced)?;
+        // A launcher that gives a job up may end before the last of its ranks does.
+        let clock = Instant::now();
+        while !sealed && launcher::is_one(&self.exe) && clock.elapsed() < RANKS_END {
+            std::thread::sleep(RANKS_END / 100);
+            sealed = take::finish(&self.dir, facts, Some(ended), announced)?;
+        }
         if ended == Ended::Exit(0) && self.args.keep == Keep::Failing && sealed {
             fs::remove_dir_all(&self.dir).because(|| format!("cannot remove {}", self.dir.display()))?;
             if self.args.verbose {

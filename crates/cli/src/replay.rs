@@ -11,7 +11,7 @@ use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::Store;
 use crate::symbols::Symbols;
 use crate::take::{Take, TempDir};
-use crate::{Ending, gdb, record, shim, stop, tasks, words};
+use crate::{Ending, gdb, launcher, record, shim, stop, tasks, words};
 use retake_tape::layout::state;
 use retake_tape::reader::Tape;
 use retake_tape::session::{FILE as SESSION, at_end, flag};
@@ -282,6 +282,7 @@ impl Player {
         let (exe, argv) = self.program()?;
         let streams =
             output.map_or([None, None], |output| [Some(output.stdout.as_raw_fd()), Some(output.stderr.as_raw_fd())]);
+        let argv = launcher::arguments(&exe, argv);
         let launch = Launch {
             exe,
             argv,

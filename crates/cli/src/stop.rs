@@ -242,6 +242,10 @@ impl Member<'_> {
                 let other = names.get(&(at as u32)).copied().unwrap_or("unknown");
                 format!("{doing}waits for event {value} of thread {other}")
             }
+            waiting::RANK => {
+                format!("{doing}waits for a message from {}, tag {}", (value >> 32) as i32, value as i32)
+            }
+            waiting::LIBRARY => format!("{doing}inside MPI"),
             waiting::END => format!("{doing}its tape ends here"),
             waiting::MESSAGE => format!("{doing}waits for a message from task t{at:x} with tag {value}"),
             waiting::TASK => format!("{doing}waits for task t{at:x}, which has not come"),

@@ -6,7 +6,7 @@ use crate::status::{Context, Failure, Result, plain, say};
 use crate::{parts, running, tasks, words};
 use retake_tape::layout::{HEADER_SIZE, ProcessHeader, kind};
 use retake_tape::reader::Tape;
-use retake_tape::session::{FILE as SESSION, RICH_ENDING, TAPE_ENDING};
+use retake_tape::session::{FILE as SESSION, RANK_NAME, RICH_ENDING, TAPE_ENDING};
 use retake_tape::walk::{self, Fault};
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
@@ -155,7 +155,8 @@ pub fn finish(dir: &Path, facts: &mut Facts, ended: Option<Ended>, announced: us
 
 /// Where a process or thread name stands in the tree of creations, for sorting.
 pub fn place(name: &str) -> Vec<u32> {
-    name.split(['.', '~']).map(|part| part.parse().unwrap_or(u32::MAX)).collect()
+    let part = |part: &str| part.trim_start_matches(RANK_NAME).parse().unwrap_or(u32::MAX);
+    name.split(['.', '~']).map(part).collect()
 }
 
 pub fn seal_tape(path: &Path) -> Result<Option<TapeFacts>> {

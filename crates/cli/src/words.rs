@@ -143,6 +143,7 @@ pub fn entry(entry: &Entry<'_>) -> String {
                 _ => format!("note {kind}: {text}"),
             }
         }
+        Entry::Matches(_) => "receives from anyone".into(),
         Entry::Unknown(kind) => format!("entry of a newer kind ({kind})"),
     }
 }

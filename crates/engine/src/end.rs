@@ -4,6 +4,7 @@
 //! its process. It must not run ahead: it waits here until the process ends as it ended then.
 
 use crate::process::{self, Process};
+use crate::ranks;
 use crate::signals;
 use crate::stops;
 use crate::sys;
@@ -41,7 +42,7 @@ pub fn reached(thread: &mut Thread, _op: Op) {
         }
         if policy == at_end::STOP && process.recorded_state != state::EXITED && process.recorded_state != state::EXECED
         {
-            if all_played(process) && watch::still_ns() > QUIET_NS && stops::at_end(thread) {
+            if all_played(process) && ranks::all_played() && watch::still_ns() > QUIET_NS && stops::at_end(thread) {
                 finish(process);
             }
         } else if policy == at_end::STOP {

@@ -8,11 +8,14 @@
 //! Law: nothing here allocates, logs, reads the environment after the start, or calls a function that Retake catches.
 //! System calls go through [`sys`], so that `errno` is the program's alone.
 
+pub mod apart;
 pub mod end;
 pub mod lock;
+pub mod messages;
 pub mod objects;
 pub mod park;
 pub mod process;
+pub mod ranks;
 pub mod reader;
 pub mod record;
 pub mod replay;

@@ -2,6 +2,7 @@
 //!
 //! Written once at the start (and again in a forked child, where one thread is left); read by everyone.
 
+use crate::messages::Expected;
 use crate::stops;
 use crate::store::{Beginning, PATH_MAX, Path, Store};
 use crate::sys;
@@ -37,7 +38,8 @@ pub fn mode() -> u32 {
 #[repr(C)]
 pub struct Seat {
     pub number: u32,
-    at: u64,
+    /// Where its tape begins.
+    pub at: u64,
     pub total: u64,
     /// The present count is in here.
     pub header: ThreadHeader,
@@ -45,6 +47,8 @@ pub struct Seat {
     pub wanted: AtomicU64,
     /// Uses of streams so far.
     pub uses: AtomicU64,
+    /// What its receives from anyone got.
+    pub expected: Expected,
 }
 
 /// Everything about this process that is not a thread's.
@@ -62,7 +66,8 @@ pub struct Process {
     pub recorded_by: u32,
     /// Where this process's fate is told in the session.
     fate: usize,
-    bytes: &'static [u8],
+    /// Its tape (replay).
+    pub bytes: &'static [u8],
     seats: *mut Seat,
     seats_len: usize,
     take: [u8; PATH_MAX],
@@ -228,6 +233,7 @@ pub fn forked() {
     thread::forget_others(thread);
     crate::park::reset();
     crate::objects::reset();
+    crate::messages::reset();
     tls::set(null_mut());
     thread.in_use.store(0, Release);
     if let Some(session) = process.session() {
@@ -338,6 +344,7 @@ fn begin_replay() -> bool {
             header: recorded,
             wanted: AtomicU64::new(0),
             uses: AtomicU64::new(0),
+            expected: Expected::default(),
         };
         seat.header.count = AtomicU64::new(0);
         // SAFETY: there is room for all threads.
@@ -371,6 +378,15 @@ pub fn tell_fate(bits: u32) {
     let process = get();
     if let Some(cell) = process.session().and_then(|session| session.fates.get(process.fate)) {
         cell.fetch_or(bits, AcqRel);
+    }
+}
+
+/// Replay: this rank has come out of a wait.
+pub fn came_out() {
+    let process = get();
+    if let Some(cell) = process.session().and_then(|session| session.fates.get(process.fate)) {
+        cell.fetch_and(!fate::WAITS, AcqRel);
+        cell.fetch_add(fate::STEP, AcqRel);
     }
 }
 

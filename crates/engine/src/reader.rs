@@ -63,7 +63,7 @@ impl Reader {
                 self.chunk = Some(next);
             }
             self.next = match entry::read(&mut self.context, &mut self.rest) {
-                Ok(Some(Entry::Note(..) | Entry::Unknown(_))) => continue,
+                Ok(Some(Entry::Note(..) | Entry::Matches(_) | Entry::Unknown(_))) => continue,
                 Ok(Some(entry)) if self.context.event <= self.total || entry.is_soft() => {
                     Some((self.context.event, entry))
                 }

@@ -44,7 +44,7 @@ impl Thread {
     }
 
     #[inline(always)]
-    fn put(&mut self, need: usize, write: impl FnOnce(&mut Context, *mut u8, u64) -> *mut u8) {
+    pub(crate) fn put(&mut self, need: usize, write: impl FnOnce(&mut Context, *mut u8, u64) -> *mut u8) {
         let event = self.count() + 1;
         if let Some(to) = self.writer.room(&raw mut process::get().tape, need) {
             let to = write(&mut self.writer.context, to, event);

@@ -3,6 +3,7 @@
 //! The first report wins. It is lines of `key=value`; addresses are hexadecimal. Then the process ends.
 
 use crate::process;
+use crate::ranks;
 use crate::stops;
 use crate::store::Path;
 use crate::sys;
@@ -148,6 +149,25 @@ pub fn differs(thread: &Thread, op: Op, recorded: impl FnOnce(&mut Path<'_>), ca
     })
 }
 
+/// The next receive from anyone was another call.
+#[cold]
+pub fn another_call(thread: &Thread, op: Op, recorded: &str, came: &str) -> ! {
+    write(|lines| {
+        head(lines, "divergence", thread, Some(op));
+        lines.push(b"came=").push(came.as_bytes());
+        lines.push(b" from anyone\nrecorded=").push(recorded.as_bytes()).push(b"\n");
+    })
+}
+
+/// The job has another size.
+#[cold]
+pub fn another_world(thread: &Thread, op: Op, recorded: &[u8], came: &[u8]) -> ! {
+    write(|lines| {
+        head(lines, "divergence", thread, Some(op));
+        lines.push(b"came=").push(came).push(b"\nrecorded=").push(recorded).push(b"\n");
+    })
+}
+
 /// A process that the take does not know.
 #[cold]
 pub fn no_tape(name: &[u8]) -> ! {
@@ -175,6 +195,14 @@ pub fn stuck(thread: &Thread) -> ! {
                 waiting::EDGE => {
                     lines.push(b" for event ").push_number(value).push(b" of thread ");
                     name_of(at as u32, lines);
+                }
+                waiting::RANK => {
+                    let (source, tag) = ranks::wanted(other);
+                    lines.push(b" for a message from ").push_number(u64::from(source.unsigned_abs()));
+                    lines.push(b" with tag ").push_number(u64::from(tag.unsigned_abs()));
+                }
+                waiting::LIBRARY => {
+                    lines.push(b" inside MPI");
                 }
                 waiting::END => {
                     lines.push(b" at the end of its tape");

@@ -5,6 +5,7 @@
 //! longer knows the thread.
 
 use crate::lock::Lock;
+use crate::messages::Messages;
 use crate::reader::Reader;
 use crate::sys;
 use crate::tls;
@@ -128,6 +129,8 @@ pub struct Thread {
     pub park_next: *mut Thread,
     /// It has left its tape behind and runs without.
     pub live: bool,
+    /// Messages that it asked for.
+    pub messages: Messages,
     pub next: AtomicPtr<Thread>,
     pub in_use: AtomicU32,
     pub name_len: u32,
@@ -277,6 +280,7 @@ unsafe fn blank(thread: *mut Thread) -> *mut Thread {
         (*thread).writer = Writer::new();
         (*thread).rich = Writer::new();
         (*thread).reader = Reader::new();
+        (*thread).messages = Messages::new();
         (*thread).header = (&raw mut (*thread).spare_header).cast();
         (*thread).in_use.store(1, Release);
     }

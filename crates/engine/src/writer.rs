@@ -27,6 +27,9 @@ pub struct Writer {
     pub polls_code: i64,
     pub polls_op: u8,
     pub polls_event: u64,
+    /// The rest of the block of matches that is being filled; null if there is none in this chunk.
+    pub block: *mut u8,
+    pub block_end: *mut u8,
 }
 
 impl Writer {
@@ -43,6 +46,8 @@ impl Writer {
             polls_code: 0,
             polls_op: 0,
             polls_event: 0,
+            block: null_mut(),
+            block_end: null_mut(),
         }
     }
 
@@ -72,6 +77,7 @@ impl Writer {
         self.chunk_at = room.at;
         self.mapped = room.mapped;
         self.polls = null_mut();
+        (self.block, self.block_end) = (null_mut(), null_mut());
     }
 
     /// Where the next entry goes; there are at least `need` bytes. `None` when the recording has ended.

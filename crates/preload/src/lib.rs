@@ -18,6 +18,7 @@ mod table;
 use libc::{c_char, c_int, c_void};
 use retake_engine::process::{self, Start};
 use retake_engine::{report, sys, thread};
+use retake_tape::layout::born;
 
 unsafe extern "C" {
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
@@ -40,9 +41,18 @@ unsafe extern "C" fn start(_: c_int, argv: *mut *mut c_char, envp: *mut *mut c_c
     // SAFETY: one thread runs; libc's own start has not finished, so only what it does not need is called.
     unsafe {
         handle::pvm::task::fix_addresses(argv, envp);
-        let Some(part) = handle::environment::take(envp) else { return };
+        let role = handle::launcher::role(envp);
+        if matches!(role, handle::launcher::Role::Apart) {
+            return;
+        }
+        let Some(mut part) = handle::environment::take(envp) else { return };
         if handle::pvm::task::is_daemon() {
             return;
+        }
+        let mut rank_name = [0u8; thread::NAME_MAX];
+        if let handle::launcher::Role::Rank(rank) = role {
+            let length = handle::launcher::rank_name(&mut rank_name, part.name, rank);
+            (part.name, part.born) = (&rank_name[..length], born::EXEC);
         }
         let short_cut = glibc::mutex_is_as_expected(real_lock, real_unlock);
         let start = Start {

@@ -47,6 +47,10 @@ pub mod waiting {
     pub const TASK: u32 = 6;
     /// What all tasks share has not been changed `waits_for` times yet.
     pub const SHARED: u32 = 7;
+    /// A message from a rank: `waits_for` is its source times 2^32 plus its tag.
+    pub const RANK: u32 = 8;
+    /// Something inside a message-passing library.
+    pub const LIBRARY: u32 = 9;
 }
 
 /// What is asked for. The rows stand behind it in the file, in the order of the threads' numbers.

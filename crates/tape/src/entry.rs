@@ -31,6 +31,7 @@ mod kind {
     pub const SLEPT: u8 = 9;
     pub const BYTES: u8 = 0x40;
     pub const NOTE: u8 = 0x41;
+    pub const MATCHES: u8 = 0x42;
 }
 
 /// Kinds of [`Entry::Note`].
@@ -98,6 +99,8 @@ pub enum Entry<'a> {
     Bytes(&'a [u8]),
     /// Something worth knowing that replay does not need (soft).
     Note(u8, &'a [u8]),
+    /// A block of matches: see [`crate::matches`] (soft).
+    Matches(&'a [u8]),
     /// A kind that this build does not know (soft).
     Unknown(u8),
 }
@@ -105,8 +108,8 @@ pub enum Entry<'a> {
 impl Entry<'_> {
     /// Whether the entry stands between events rather than for one.
     pub fn is_soft(&self) -> bool {
-        use Entry::{After, Clock, Note, Signal, Slept, Unknown};
-        matches!(self, Clock { .. } | Signal(_) | After { .. } | Slept(_) | Note(..) | Unknown(_))
+        use Entry::{After, Clock, Matches, Note, Signal, Slept, Unknown};
+        matches!(self, Clock { .. } | Signal(_) | After { .. } | Slept(_) | Note(..) | Matches(_) | Unknown(_))
     }
 }
 
@@ -245,6 +248,16 @@ pub mod write {
         unsafe { string(head(c, to, event, kind::BYTES), bytes) }
     }
 
+    /// An empty block of matches, `length` bytes long; it ends where this returns.
+    pub unsafe fn matches(c: &mut Context, to: *mut u8, event: u64, length: usize) -> *mut u8 {
+        // SAFETY: the caller gives the room.
+        unsafe {
+            let to = put(head(c, to, event, kind::MATCHES), length as u64);
+            core::ptr::write_bytes(to, 0, length);
+            to.add(length)
+        }
+    }
+
     pub unsafe fn note(c: &mut Context, to: *mut u8, event: u64, what: u8, bytes: &[u8]) -> *mut u8 {
         // SAFETY: the caller gives the room; the length counts the kind of note as well.
         unsafe {
@@ -358,6 +371,10 @@ impl<'a> Cursor<'a> {
                 let (what, words) = self.take(length)?.split_first().ok_or(Garbled)?;
                 Entry::Note(*what, words)
             }
+            kind::MATCHES => {
+                let length = self.number()?;
+                Entry::Matches(self.take(length)?)
+            }
             newer @ 0x40.. => {
                 let length = self.number()?;
                 self.take(length)?;
@@ -393,7 +410,8 @@ mod tests {
             to = write::after(&mut c, to, 15, 9, 3, 700);
             to = write::slept(&mut c, to, 15, 2);
             to = write::bytes(&mut c, to, 15, b"random");
-            write::note(&mut c, to, 16, note::FILE, b"/etc/hosts")
+            to = write::note(&mut c, to, 16, note::FILE, b"/etc/hosts");
+            write::matches(&mut c, to, 17, 5)
         };
         let length = end as usize - start as usize;
         let mut from = &room[..length];
@@ -417,6 +435,7 @@ mod tests {
             (15, Entry::Slept(2)),
             (15, Entry::Bytes(b"random")),
             (16, Entry::Note(note::FILE, b"/etc/hosts")),
+            (17, Entry::Matches(&[0; 5])),
         ];
         assert_eq!(got, want);
     }

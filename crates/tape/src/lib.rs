@@ -19,6 +19,7 @@ pub mod board;
 pub mod check;
 pub mod entry;
 pub mod layout;
+pub mod matches;
 pub mod op;
 pub mod part;
 pub mod rich;

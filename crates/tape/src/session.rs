@@ -30,6 +30,29 @@ pub mod variable {
 
 /// Name of the first process.
 pub const ROOT_NAME: &str = "0";
+/// How the name of a rank of a parallel job begins; its number follows.
+pub const RANK_NAME: &str = "rank:";
+/// What a launcher makes of [`variable::BORN`] for those that it starts.
+pub const UNDER: u8 = b'L';
+/// Programs that start the ranks of parallel jobs, and their helpers, by the names of their files.
+pub const LAUNCHERS: [&str; 16] = [
+    "mpirun",
+    "mpiexec",
+    "mpiexec.hydra",
+    "mpirun_rsh",
+    "orterun",
+    "orted",
+    "orte-dvm",
+    "prterun",
+    "prte",
+    "prted",
+    "hydra_pmi_proxy",
+    "hydra_bstrap_proxy",
+    "hydra_nameserver",
+    "hydra_persist",
+    "srun",
+    "aprun",
+];
 /// Ending of tape files.
 pub const TAPE_ENDING: &str = ".tape";
 /// Ending of files of rich events; they are written into the session's directory.
@@ -134,6 +157,12 @@ pub mod fate {
     pub const KILLED: u32 = 1;
     /// It has played all its tapes.
     pub const PLAYED: u32 = 2;
+    /// It waits for others inside a message-passing library.
+    pub const WAITS: u32 = 4;
+    /// It is a rank of a parallel job.
+    pub const RANK: u32 = 8;
+    /// Above the bits: how often a rank has come out of such a wait.
+    pub const STEP: u32 = 16;
 }
 
 /// What the shim tells the `retake` library of the process that both are in: see [`ROLE`].

@@ -7,9 +7,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Compiles into `folder` and returns the program; returns at once when it is there already.
-pub fn compile(fixture: &Fixture, folder: &Path) -> Result<PathBuf, String> {
-    let compiler = compiler(fixture);
-    let hash = hash_of(fixture, &compiler)?;
+pub fn compile(compiler: &str, fixture: &Fixture, folder: &Path) -> Result<PathBuf, String> {
+    let hash = hash_of(fixture, compiler)?;
     let program = folder.join(format!("{}-{hash:016x}", fixture.name));
     if program.exists() {
         return Ok(program);
@@ -19,7 +18,7 @@ pub fn compile(fixture: &Fixture, folder: &Path) -> Result<PathBuf, String> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let unfinished = folder.join(format!("{}-{hash:016x}.{process}.{number}", fixture.name));
-    let output = Command::new(&compiler)
+    let output = Command::new(compiler)
         .args(["-O1", "-g", "-o"])
         .arg(&unfinished)
         .arg(&fixture.path)
@@ -37,7 +36,7 @@ pub fn compile(fixture: &Fixture, folder: &Path) -> Result<PathBuf, String> {
     Ok(program)
 }
 
-fn compiler(fixture: &Fixture) -> String {
+pub fn compiler(fixture: &Fixture) -> String {
     let (variable, default) = if fixture.is_cxx() { ("CXX", "c++") } else { ("CC", "cc") };
     std::env::var(variable).unwrap_or_else(|_| default.to_string())
 }
@@ -53,7 +52,7 @@ fn hash_of(fixture: &Fixture, compiler: &str) -> Result<u64, String> {
     add(compiler.as_bytes());
     fixture.flags.iter().for_each(|flag| add(flag.as_bytes()));
     let folder = fixture.path.parent().unwrap_or(Path::new("."));
-    for file in [fixture.path.clone(), folder.join("order.h")] {
+    for file in [fixture.path.clone(), folder.join("order.h"), folder.join("race.h")] {
         match fs::read(&file) {
             Ok(bytes) => add(&bytes),
             Err(_) if file != fixture.path => {}

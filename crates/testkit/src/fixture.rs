@@ -7,7 +7,8 @@
 //! //@ covers: pthread_spin_lock pthread_spin_unlock
 //! //@ ends: 134
 //! ```
-//! `ends` is the exit status, or 128 and the signal; 0 when it is left out. `args` are handed to the program.
+//! `ends` is the exit status, or 128 and the signal; 0 when it is left out. `args` are handed to the program. A fixture
+//! for MPI says how many `ranks` it has, and perhaps for which library `only` it is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,10 @@ pub struct Fixture {
     pub replays: u32,
     pub covers: Vec<String>,
     pub ends: i32,
+    /// How many ranks a fixture for a launcher has.
+    pub ranks: u32,
+    /// The one library that it is for; empty if it is for all.
+    pub only: String,
 }
 
 impl Fixture {
@@ -58,6 +63,8 @@ impl Fixture {
             replays: 0,
             covers: Vec::new(),
             ends: 0,
+            ranks: 0,
+            only: String::new(),
         };
         for line in text.lines().filter_map(|line| line.strip_prefix("//@ ")) {
             let (key, value) = line.split_once(':').ok_or_else(|| format!("no colon in `//@ {line}`"))?;
@@ -65,9 +72,11 @@ impl Fixture {
             match key.trim() {
                 "flags" => fixture.flags = words(),
                 "args" => fixture.args = words(),
-                "covers" => fixture.covers = words(),
+                "covers" => fixture.covers.extend(words()),
                 "ends" => fixture.ends = number(value)?,
                 "replay" => fixture.replays = number(value)?,
+                "ranks" => fixture.ranks = number(value)?,
+                "only" => fixture.only = value.trim().to_string(),
                 other => return Err(format!("unknown header `{other}`")),
             }
         }

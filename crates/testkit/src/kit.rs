@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+#[derive(Clone)]
 pub struct Kit {
     retake: PathBuf,
     folder: PathBuf,
@@ -23,7 +24,12 @@ impl Kit {
     }
 
     pub fn compile(&self, fixture: &Fixture) -> Result<PathBuf, String> {
-        compile::compile(fixture, &self.folder.join("bin"))
+        self.compile_by(&compile::compiler(fixture), fixture)
+    }
+
+    /// By another compiler than the usual one.
+    pub fn compile_by(&self, compiler: &str, fixture: &Fixture) -> Result<PathBuf, String> {
+        compile::compile(compiler, fixture, &self.folder.join("bin"))
     }
 
     /// An empty folder for one check.

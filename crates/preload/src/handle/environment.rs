@@ -28,11 +28,11 @@ unsafe impl Sync for Global {}
 static KEPT: Global = Global(UnsafeCell::new(Kept { same: [null(); 4], shim: &[] }));
 
 /// What the environment says of this process.
-pub struct Part {
+pub struct Part<'a> {
     pub mode: &'static [u8],
     pub take: &'static [u8],
     pub session: &'static [u8],
-    pub name: &'static [u8],
+    pub name: &'a [u8],
     pub born: u32,
 }
 
@@ -44,7 +44,7 @@ fn value_of(text: &'static [u8], name: &str) -> Option<&'static [u8]> {
 ///
 /// # Safety
 /// `envp` must be the environment that the kernel gave, and one thread must run.
-pub unsafe fn take(envp: *mut *mut c_char) -> Option<Part> {
+pub unsafe fn take(envp: *mut *mut c_char) -> Option<Part<'static>> {
     let mut part = Part { mode: b"", take: b"", session: b"", name: b"", born: 0 };
     // SAFETY: the vector ends in a null; the texts live as long as the process, and are copied all the same, because
     // programs write over their environment to change their title.

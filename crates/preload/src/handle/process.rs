@@ -39,6 +39,7 @@ pub extern "C" fn after_fork_in_child() {
     }
     process::forked();
     crate::handle::stream::reset();
+    crate::handle::mpi::requests::reset();
     crate::handle::modules::note_all();
 }
 
@@ -235,6 +236,7 @@ pub unsafe fn gettid() -> pid_t {
     if process::mode() == mode::REPLAY
         && !is_borrowed()
         && let Some(thread) = thread::current()
+        && thread.library == 0
     {
         // SAFETY: the header lives as long as the process; it holds the recorded id.
         return unsafe { (*thread.header).tid } as pid_t;

@@ -9,7 +9,7 @@ use retake_engine::park;
 use retake_engine::process::{self, Creation};
 use retake_engine::thread::{self, Thread};
 use retake_engine::turn::{self, Turn};
-use retake_engine::{signals, tls};
+use retake_engine::{apart, signals, tls};
 use retake_tape::layout::born;
 use retake_tape::op::Op;
 
@@ -22,8 +22,22 @@ pub unsafe fn create(to: *mut pthread_t, attributes: *const pthread_attr_t, star
             child.has_own_mask = unsafe { gives_mask(attributes) };
             call(trampoline, core::ptr::from_mut(child).cast())
         }
-        None => call(start, arg),
+        None => match turn::is_in_library().then(|| apart::make(start as usize, arg as usize)) {
+            Some(made) if !made.is_null() => call(trampoline_apart, made.cast()),
+            _ => call(start, arg),
+        },
     })
+}
+
+/// A thread of a library's own.
+unsafe extern "C-unwind" fn trampoline_apart(made: *mut c_void) -> *mut c_void {
+    let made = made.cast::<Thread>();
+    // SAFETY: `create` handed it over; the function and its argument are the library's.
+    unsafe {
+        let start: Start = core::mem::transmute((*made).start);
+        let argument = (*made).argument as *mut c_void;
+        apart::run(made, || start(argument))
+    }
 }
 
 /// Whether the attributes give the thread a signal mask of its own.

@@ -16,14 +16,14 @@ use retake_tape::session::flag;
 
 const SECOND: i64 = 1_000_000_000;
 /// Numbers of clocks that are no `clockid_t`; those of dynamic clocks are all one.
-const OTHER: u8 = 10;
+pub const OTHER: u8 = 10;
 const DAY: u8 = 12;
 const TIME: u8 = 13;
 const CPU: u8 = 14;
 const TIMES: u8 = 15;
 
 /// The value of clock `id`: from `read` while recording, from the tape in a replay.
-fn value(id: u8, step: i64, read: impl FnOnce() -> i64) -> i64 {
+pub fn value(id: u8, step: i64, read: impl FnOnce() -> i64) -> i64 {
     let Some(thread) = turn::enter() else { return read() };
     if turn::recording() {
         let ns = read();

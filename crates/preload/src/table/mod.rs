@@ -45,6 +45,8 @@ macro_rules! interpose {
 pub mod c11;
 pub mod cond;
 pub mod input;
+pub mod mpi;
+pub mod mpi_apart;
 pub mod mutex;
 pub mod openmp;
 pub mod process;

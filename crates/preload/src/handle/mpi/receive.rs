@@ -1,0 +1,384 @@
+//! Receives. One that blocks is an event; one with a request is known by its number until its request is done.
+
+use crate::handle::input::note_unsupported;
+use crate::handle::mpi::abi::{self, Status};
+use crate::handle::mpi::requests::{self, Receive, Wanted};
+use crate::handle::mpi::{SUCCESS, aside, happen, happened, note_match, recorded_match, wait, world};
+use crate::table::mpi::real;
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::{Acquire, Release};
+use libc::c_int;
+use retake_engine::ranks;
+use retake_engine::thread::Thread;
+use retake_engine::turn::{self, in_library};
+use retake_tape::matches::{WITHDRAWN, calls};
+use retake_tape::op::Op;
+
+/// A blocking receive as the program wants it: `real` makes it, `again` makes it in a replay, for one sender.
+unsafe fn blocking(
+    call: u8,
+    wanted: Wanted,
+    status: *mut u8,
+    real: impl FnOnce(&Wanted, *mut u8) -> c_int,
+    again: impl FnOnce(&Wanted) -> c_int,
+) -> c_int {
+    let Some(thread) = turn::enter() else { return real(&wanted, status) };
+    let abi = abi::get();
+    let open = wanted.source == abi.any_source;
+    world::used_by(thread.number);
+    if turn::recording() {
+        let mut own = Status::new();
+        let to = if open && abi.is_ignored(status) { own.at() } else { status };
+        let result = in_library(|| real(&wanted, to));
+        if open {
+            // SAFETY: the library has filled the status.
+            unsafe { note_match(thread, call, to) };
+        }
+        happen(thread, Op::MpiRecv, 0);
+        return result;
+    }
+    if thread.step(Op::MpiRecv).is_none() {
+        return real(&wanted, status);
+    }
+    let mut wanted = wanted;
+    if open {
+        let found = recorded_match(thread, Op::MpiRecv, call, false);
+        (wanted.source, wanted.tag) = (found.source, found.tag);
+    }
+    let result = in_library(|| again(&wanted));
+    happened(thread, Op::MpiRecv, i64::from(wanted.source));
+    result
+}
+
+/// Asks for a message: the request goes to `to`.
+unsafe fn post(w: &Wanted, to: *mut u8) -> c_int {
+    // SAFETY: the program's arguments, and a place for a request.
+    unsafe {
+        if w.large {
+            real::MPI_Irecv_c(w.buffer, w.count, w.kind, w.source, w.tag, w.comm, to)
+        } else {
+            real::MPI_Irecv(w.buffer, w.count as c_int, w.kind, w.source, w.tag, w.comm, to)
+        }
+    }
+}
+
+/// Replay: receives what `w` says and nothing else. The thread is apart.
+unsafe fn receive_now(w: &Wanted, status: *mut u8) -> c_int {
+    let mut request = 0usize;
+    let at = (&raw mut request).cast::<u8>();
+    // SAFETY: the program's arguments and a place for a request.
+    unsafe {
+        match post(w, at) {
+            SUCCESS => {
+                ranks::waits_for(w.source, w.tag);
+                wait::request(at, status)
+            }
+            error => error,
+        }
+    }
+}
+
+pub unsafe fn recv(b: usize, n: c_int, k: usize, source: c_int, tag: c_int, comm: usize, status: *mut u8) -> c_int {
+    let wanted = Wanted { buffer: b, count: n as u32 as usize, kind: k, source, tag, comm, large: false };
+    // SAFETY: the program's arguments; so for the others.
+    unsafe {
+        let real = |w: &Wanted, to| real::MPI_Recv(b, n, k, w.source, w.tag, comm, to);
+        blocking(calls::RECV, wanted, status, real, |w| receive_now(w, status))
+    }
+}
+
+pub unsafe fn recv_c(b: usize, n: usize, k: usize, source: c_int, tag: c_int, comm: usize, status: *mut u8) -> c_int {
+    let wanted = Wanted { buffer: b, count: n, kind: k, source, tag, comm, large: true };
+    // SAFETY: as above.
+    unsafe {
+        let real = |w: &Wanted, to| real::MPI_Recv_c(b, n, k, w.source, w.tag, comm, to);
+        blocking(calls::RECV, wanted, status, real, |w| receive_now(w, status))
+    }
+}
+
+/// What is sent along with a receive.
+#[derive(Clone, Copy)]
+pub struct Sent {
+    pub buffer: usize,
+    pub count: usize,
+    pub kind: usize,
+    pub to: c_int,
+    pub tag: c_int,
+}
+
+/// Replay: sends and receives at the same time.
+unsafe fn exchange_now(s: &Sent, w: &Wanted, status: *mut u8) -> c_int {
+    let (mut sent, mut received) = (0usize, 0usize);
+    let (sent, received) = ((&raw mut sent).cast::<u8>(), (&raw mut received).cast::<u8>());
+    let nobody = abi::get().ignore as *mut u8;
+    // SAFETY: as above.
+    unsafe {
+        let mut result = post(w, received);
+        if result == SUCCESS {
+            result = if w.large {
+                real::MPI_Isend_c(s.buffer, s.count, s.kind, s.to, s.tag, w.comm, sent)
+            } else {
+                real::MPI_Isend(s.buffer, s.count, s.kind, s.to, s.tag, w.comm, sent)
+            };
+        }
+        if result == SUCCESS {
+            result = wait::request(received, status);
+        }
+        if result == SUCCESS {
+            result = wait::request(sent, nobody);
+        }
+        result
+    }
+}
+
+#[allow(clippy::too_many_arguments)] // MPI's own
+pub unsafe fn sendrecv(
+    b: usize,
+    n: c_int,
+    k: usize,
+    to: c_int,
+    sent_tag: c_int,
+    rb: usize,
+    rn: c_int,
+    rk: usize,
+    source: c_int,
+    tag: c_int,
+    comm: usize,
+    status: *mut u8,
+) -> c_int {
+    let sent = Sent { buffer: b, count: n as u32 as usize, kind: k, to, tag: sent_tag };
+    let wanted = Wanted { buffer: rb, count: rn as u32 as usize, kind: rk, source, tag, comm, large: false };
+    // SAFETY: as above.
+    unsafe {
+        let real =
+            |w: &Wanted, status| real::MPI_Sendrecv(b, n, k, to, sent_tag, rb, rn, rk, w.source, w.tag, comm, status);
+        blocking(calls::SENDRECV, wanted, status, real, |w| exchange_now(&sent, w, status))
+    }
+}
+
+#[allow(clippy::too_many_arguments)] // MPI's own
+pub unsafe fn sendrecv_c(
+    b: usize,
+    n: usize,
+    k: usize,
+    to: c_int,
+    sent_tag: c_int,
+    rb: usize,
+    rn: usize,
+    rk: usize,
+    source: c_int,
+    tag: c_int,
+    comm: usize,
+    status: *mut u8,
+) -> c_int {
+    let sent = Sent { buffer: b, count: n, kind: k, to, tag: sent_tag };
+    let wanted = Wanted { buffer: rb, count: rn, kind: rk, source, tag, comm, large: true };
+    // SAFETY: as above.
+    unsafe {
+        let real =
+            |w: &Wanted, status| real::MPI_Sendrecv_c(b, n, k, to, sent_tag, rb, rn, rk, w.source, w.tag, comm, status);
+        blocking(calls::SENDRECV, wanted, status, real, |w| exchange_now(&sent, w, status))
+    }
+}
+
+#[allow(clippy::too_many_arguments)] // MPI's own
+pub unsafe fn sendrecv_replace(
+    b: usize,
+    n: c_int,
+    k: usize,
+    to: c_int,
+    sent_tag: c_int,
+    source: c_int,
+    tag: c_int,
+    comm: usize,
+    status: *mut u8,
+) -> c_int {
+    let wanted = Wanted { buffer: b, count: n as u32 as usize, kind: k, source, tag, comm, large: false };
+    // SAFETY: as above.
+    unsafe {
+        let real =
+            |w: &Wanted, status| real::MPI_Sendrecv_replace(b, n, k, to, sent_tag, w.source, w.tag, comm, status);
+        blocking(calls::SENDRECV_REPLACE, wanted, status, real, |w| wait::held(|| real(w, status)))
+    }
+}
+
+#[allow(clippy::too_many_arguments)] // MPI's own
+pub unsafe fn sendrecv_replace_c(
+    b: usize,
+    n: usize,
+    k: usize,
+    to: c_int,
+    sent_tag: c_int,
+    source: c_int,
+    tag: c_int,
+    comm: usize,
+    status: *mut u8,
+) -> c_int {
+    let wanted = Wanted { buffer: b, count: n, kind: k, source, tag, comm, large: true };
+    // SAFETY: as above.
+    unsafe {
+        let real =
+            |w: &Wanted, status| real::MPI_Sendrecv_replace_c(b, n, k, to, sent_tag, w.source, w.tag, comm, status);
+        blocking(calls::SENDRECV_REPLACE, wanted, status, real, |w| wait::held(|| real(w, status)))
+    }
+}
+
+/// Gives a receive its number, or what it got then. In a replay it is asked for as the tape says: from one sender, or, if
+/// it was never served, from nobody.
+pub fn number(thread: &mut Thread, call: u8, wanted: &Wanted) -> Receive {
+    let open = wanted.source == abi::get().any_source;
+    world::used_by(thread.number);
+    let mut receive = Receive {
+        handle: 0,
+        number: if open { thread.messages.open } else { thread.messages.given },
+        thread: thread.number,
+        call,
+        open,
+        active: true,
+        persistent: false,
+        cancelled: false,
+        withdrawn: false,
+        inner: 0,
+        wanted: *wanted,
+    };
+    if turn::recording() {
+        if open { thread.messages.open += 1 } else { thread.messages.given += 1 }
+    } else if open {
+        let found = recorded_match(thread, Op::MpiPost, call, true);
+        receive.withdrawn = found.source == WITHDRAWN;
+        (receive.wanted.source, receive.wanted.tag) = (found.source, found.tag);
+    } else {
+        receive.withdrawn = thread.next_is_withdrawn();
+    }
+    if receive.withdrawn {
+        receive.wanted.source = 0;
+        receive.wanted.tag = 0;
+        receive.wanted.comm = nowhere();
+    }
+    receive
+}
+
+/// Asks for a message by `call`; the request goes to `request`.
+unsafe fn ask(call: u8, wanted: Wanted, request: *mut u8, real: impl FnOnce(&Wanted) -> c_int) -> c_int {
+    let Some(thread) = turn::enter() else { return real(&wanted) };
+    let mut receive = number(thread, call, &wanted);
+    let result = in_library(|| real(&receive.wanted));
+    if result == SUCCESS {
+        // SAFETY: the library has written the request.
+        receive.handle = unsafe { abi::get().handle(request) };
+        if receive.handle != abi::get().request_null {
+            requests::put(receive);
+        }
+    }
+    result
+}
+
+pub unsafe fn irecv(b: usize, n: c_int, k: usize, source: c_int, tag: c_int, comm: usize, request: *mut u8) -> c_int {
+    let wanted = Wanted { buffer: b, count: n as u32 as usize, kind: k, source, tag, comm, large: false };
+    // SAFETY: as above.
+    unsafe { ask(calls::IRECV, wanted, request, |w| post(w, request)) }
+}
+
+pub unsafe fn irecv_c(b: usize, n: usize, k: usize, source: c_int, tag: c_int, comm: usize, request: *mut u8) -> c_int {
+    let wanted = Wanted { buffer: b, count: n, kind: k, source, tag, comm, large: true };
+    // SAFETY: as above.
+    unsafe { ask(calls::IRECV, wanted, request, |w| post(w, request)) }
+}
+
+/// An exchange with a request. MPICH does not tell whom it received from, so that one from anyone cannot be replayed.
+fn exchange(source: c_int, call: impl FnOnce() -> c_int) -> c_int {
+    if source == abi::get().any_source && turn::enter().is_some() {
+        note_unsupported(b"MPI_Isendrecv from anyone");
+    }
+    aside(call)
+}
+
+#[allow(clippy::too_many_arguments)] // MPI's own
+pub unsafe fn isendrecv(
+    b: usize,
+    n: usize,
+    k: usize,
+    to: c_int,
+    sent_tag: c_int,
+    rb: usize,
+    rn: usize,
+    rk: usize,
+    source: c_int,
+    tag: c_int,
+    comm: usize,
+    request: *mut u8,
+) -> c_int {
+    // SAFETY: as above.
+    exchange(source, || unsafe { real::MPI_Isendrecv(b, n, k, to, sent_tag, rb, rn, rk, source, tag, comm, request) })
+}
+
+#[allow(clippy::too_many_arguments)] // MPI's own
+pub unsafe fn isendrecv_c(
+    b: usize,
+    n: usize,
+    k: usize,
+    to: c_int,
+    sent_tag: c_int,
+    rb: usize,
+    rn: usize,
+    rk: usize,
+    source: c_int,
+    tag: c_int,
+    comm: usize,
+    request: *mut u8,
+) -> c_int {
+    // SAFETY: as above.
+    exchange(source, || unsafe { real::MPI_Isendrecv_c(b, n, k, to, sent_tag, rb, rn, rk, source, tag, comm, request) })
+}
+
+#[allow(clippy::too_many_arguments)] // MPI's own
+pub unsafe fn isendrecv_replace(
+    b: usize,
+    n: usize,
+    k: usize,
+    to: c_int,
+    sent_tag: c_int,
+    source: c_int,
+    tag: c_int,
+    comm: usize,
+    request: *mut u8,
+) -> c_int {
+    // SAFETY: as above.
+    exchange(source, || unsafe { real::MPI_Isendrecv_replace(b, n, k, to, sent_tag, source, tag, comm, request) })
+}
+
+#[allow(clippy::too_many_arguments)] // MPI's own
+pub unsafe fn isendrecv_replace_c(
+    b: usize,
+    n: usize,
+    k: usize,
+    to: c_int,
+    sent_tag: c_int,
+    source: c_int,
+    tag: c_int,
+    comm: usize,
+    request: *mut u8,
+) -> c_int {
+    // SAFETY: as above.
+    exchange(source, || unsafe { real::MPI_Isendrecv_replace_c(b, n, k, to, sent_tag, source, tag, comm, request) })
+}
+
+static NOWHERE: AtomicUsize = AtomicUsize::new(0);
+
+/// A communicator of this rank alone, on which nobody sends: what is asked for there never comes.
+fn nowhere() -> usize {
+    let made = NOWHERE.load(Acquire);
+    if made != 0 {
+        return made;
+    }
+    let abi = abi::get();
+    let mut comm = 0usize;
+    let at = (&raw mut comm).cast::<u8>();
+    // SAFETY: a communicator of one rank; whoever is too late leaves one unused.
+    let handle = unsafe {
+        aside(|| real::MPI_Comm_dup(abi.comm_self, at));
+        abi.handle(at)
+    };
+    NOWHERE.store(handle, Release);
+    handle
+}

@@ -1,0 +1,137 @@
+//! The beginning and the end of MPI, and its clock.
+
+use crate::handle::input::note_unsupported;
+use crate::handle::mpi::{SUCCESS, abi, aside, find, happened};
+use crate::handle::process::ending;
+use crate::handle::time;
+use crate::table::mpi::real;
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
+use libc::c_int;
+use retake_engine::process;
+use retake_engine::report;
+use retake_engine::store::Path;
+use retake_engine::turn::{self, in_library};
+use retake_tape::layout::state;
+use retake_tape::op::Op;
+use retake_tape::session::fate;
+
+pub unsafe fn init(argc: usize, argv: usize) -> c_int {
+    // SAFETY: the program's arguments; so for the others.
+    unsafe { started(|| real::MPI_Init(argc, argv)) }
+}
+
+pub unsafe fn init_thread(argc: usize, argv: usize, required: c_int, provided: *mut c_int) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let result = started(|| real::MPI_Init_thread(argc, argv, required, provided));
+        if *provided == abi::get().thread_multiple && turn::enter().is_some() {
+            OWNER.store(retake_engine::thread::current().map_or(0, |thread| thread.number), Relaxed);
+        }
+        result
+    }
+}
+
+/// If several threads may use MPI at once: the one that started it.
+static OWNER: AtomicU32 = AtomicU32::new(0);
+
+/// Tells if the order of several threads' calls is not recorded.
+#[inline]
+pub fn used_by(number: u32) {
+    let owner = OWNER.load(Relaxed);
+    if owner != 0 && owner != number {
+        OWNER.store(0, Relaxed);
+        note_unsupported(b"MPI in several threads at once (MPI_THREAD_MULTIPLE), whose order among each other");
+    }
+}
+
+/// Starts MPI by `call`. How many ranks there are, and whose library it is, is on the tape.
+unsafe fn started(call: impl FnOnce() -> c_int) -> c_int {
+    let Some(thread) = turn::enter() else { return call() };
+    let abi = abi::get();
+    let result = in_library(call);
+    if result != SUCCESS {
+        return result;
+    }
+    let mut ranks: c_int = 0;
+    // SAFETY: MPI runs.
+    in_library(|| unsafe { real::MPI_Comm_size(abi.comm_world, &raw mut ranks) });
+    let mut text = [0u8; 64];
+    let mut words = Path { to: &mut text, length: 0 };
+    words.push_number(ranks as u64).push(b" ranks of ").push(abi.name.as_bytes());
+    let length = words.length;
+    let now = &text[..length];
+    if turn::recording() {
+        thread.begin();
+        thread.bytes(now);
+        thread.happen();
+        thread.finish();
+        turn::tell(thread, Op::MpiStart, thread.count(), 0, 0, i64::from(ranks));
+        return result;
+    }
+    process::tell_fate(fate::RANK);
+    let Some(step) = thread.step(Op::MpiStart) else { return result };
+    let number = |words: &[u8]| words.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if step.bytes.is_empty() || step.bytes[..number(step.bytes)] != now[..number(now)] {
+        report::another_world(thread, Op::MpiStart, step.bytes, now);
+    }
+    if step.bytes != now && is_first(abi.comm_world) {
+        let then = &step.bytes[number(step.bytes)..];
+        crate::say(&[b"retake: recorded with", then.strip_prefix(b" ranks of").unwrap_or(then)]);
+        crate::say(&[b", replayed with ", abi.name.as_bytes(), b": sums of floating-point numbers may differ\n"]);
+    }
+    happened(thread, Op::MpiStart, i64::from(ranks));
+    result
+}
+
+fn is_first(world: usize) -> bool {
+    let mut rank: c_int = -1;
+    // SAFETY: MPI runs.
+    aside(|| unsafe { real::MPI_Comm_rank(world, &raw mut rank) });
+    rank == 0
+}
+
+/// A program may ask this without any MPI about.
+unsafe fn asked(name: &'static str, flag: *mut c_int) -> c_int {
+    let at = find::look_for(name);
+    // SAFETY: the program's variable, and the library's function.
+    unsafe {
+        if at == 0 {
+            *flag = 0;
+            return SUCCESS;
+        }
+        let ask: unsafe extern "C-unwind" fn(*mut c_int) -> c_int = core::mem::transmute(at);
+        aside(|| ask(flag))
+    }
+}
+
+pub unsafe fn initialized(flag: *mut c_int) -> c_int {
+    // SAFETY: as above.
+    unsafe { asked("PMPI_Initialized\0", flag) }
+}
+
+pub unsafe fn finalized(flag: *mut c_int) -> c_int {
+    // SAFETY: as above.
+    unsafe { asked("PMPI_Finalized\0", flag) }
+}
+
+/// The job ends by this rank's will: its tape is whole.
+pub unsafe fn abort(comm: usize, code: c_int) -> c_int {
+    if turn::enter().is_some() {
+        ending(state::EXITED, code);
+    }
+    // SAFETY: as above.
+    aside(|| unsafe { real::MPI_Abort(comm, code) })
+}
+
+/// Seconds; kept as nanoseconds, like every other clock.
+pub unsafe fn wtime() -> f64 {
+    // SAFETY: asks and does nothing.
+    let read = || (aside(|| unsafe { real::MPI_Wtime() }) * 1e9) as i64;
+    time::value(time::OTHER, 1000, read) as f64 / 1e9
+}
+
+pub unsafe fn wtick() -> f64 {
+    // SAFETY: asks and does nothing.
+    aside(|| unsafe { real::MPI_Wtick() })
+}
