@@ -31,7 +31,7 @@ fn tests(kit: &Arc<Kit>) -> Result<Vec<Test>, String> {
     let mut tests = Vec::new();
     for entry in fs::read_dir(root().join("tests/checks")).map_err(|e| e.to_string())? {
         let path = entry.map_err(|e| e.to_string())?.path();
-        if path.extension().is_none_or(|ending| ending == "txt") {
+        if path.extension().is_none_or(|ending| ending == "txt" || ending == "h") {
             continue;
         }
         let fixture = Fixture::load(&path)?;

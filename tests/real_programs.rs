@@ -138,6 +138,25 @@ fn zstd() {
     same_everywhere("zstd", "zstd", &["zstd", "-T2", "-3", "-B524288", "-q", "-c", "input"]);
 }
 
+/// `retake check` finds nothing in programs that have been used by many for long.
+#[test]
+fn nothing_is_found_in_compressors() {
+    for (name, package, command) in [
+        ("pigz", "pigz", &["pigz", "-n", "-p3", "-b128", "-c", "input"][..]),
+        ("xz", "xz-utils", &["xz", "-T3", "-0", "--block-size=262144", "-k", "-c", "input"]),
+        ("zstd", "zstd", &["zstd", "-T3", "-3", "-B524288", "-q", "-c", "input"]),
+    ] {
+        need(command[0], package);
+        let place = Place::new(&format!("checked-{name}"));
+        let recorded = place.record(command);
+        assert!(recorded.status.success(), "{name}: {}", recorded.stderr);
+        let checked = place.run(Command::new(env!("CARGO_BIN_EXE_retake")).args(["check", "take"]));
+        let text = String::from_utf8_lossy(&checked.output);
+        assert_eq!((checked.status.code(), &*text), (Some(0), "no findings\n"), "{name}: {}", checked.stderr);
+        place.end();
+    }
+}
+
 /// GNU sort decides what to merge next by a word that two threads use under two different locks (helgrind tells of it).
 /// No order of locks brings that back. What must hold: recording changes nothing, and a replay that leaves the tape is
 /// told, with the likely cause; it never prints other bytes and calls that success.

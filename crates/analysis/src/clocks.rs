@@ -1,5 +1,5 @@
-//! Which operations must come before which, whatever the locks do: vector clocks over creating, joining, posting and
-//! signalling.
+//! Which operations must come before which, whatever the locks do: vector clocks over creating, joining, posting,
+//! signalling and meeting at barriers.
 //!
 //! Hand-overs of locks are left out on purpose: which thread has a lock first is what could have been otherwise, and what
 //! a deadlock depends on. A semaphore that one thread both waits for and posts is a lock as well.
@@ -144,6 +144,22 @@ impl Clocks {
             let clock = channel.clock.clone();
             self.now(thread, number).learn(&clock);
         }
+    }
+
+    /// `all` (threads, with their numbers) have met at a barrier: what each of them knows from here on.
+    pub fn met(&mut self, all: &[(usize, u64)]) -> Vec<u32> {
+        let mut together = Vec::new();
+        for (thread, number) in all {
+            let now = self.now(*thread, *number);
+            now.published().iter().enumerate().for_each(|(place, time)| raise(&mut together, place, *time));
+            now.time += 1;
+        }
+        together
+    }
+
+    /// `thread` learns what others knew.
+    pub fn learn(&mut self, thread: usize, number: u64, known: &[u32]) {
+        self.now(thread, number).learn(known);
     }
 
     /// Nobody waits for `object` any more: what was signalled so far is nobody's order.

@@ -17,7 +17,7 @@ use crate::history::Note;
 use crate::order::Held;
 use crate::walk::{Walk, Want};
 use retake_tape::op::Op;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The waits that never end, and what they wait for.
 pub struct Ends<'a> {
@@ -167,22 +167,40 @@ impl<'a> Ends<'a> {
         false
     }
 
-    /// Those who wait for ever without being part of a deadlock; `notes` is the history once more.
+    /// Those who wait for ever without being part of a deadlock, each with those behind it; `notes` is the history once
+    /// more.
     pub fn others(&self, told: &BTreeSet<usize>, notes: impl Iterator<Item = Note>) -> Vec<Finding> {
-        let rest: Vec<usize> = self.stuck.iter().copied().filter(|at| !told.contains(at)).collect();
-        let mut early: Vec<Early> = rest.iter().filter_map(|at| Early::new(self.walk, *at)).collect();
+        let mut rest: BTreeSet<usize> = self.stuck.iter().copied().filter(|at| !told.contains(at)).collect();
+        let is_first = |at: &usize| !self.obstacles(*at).iter().any(|obstacle| self.stuck.contains(&obstacle.thread()));
+        let first: Vec<usize> = rest.iter().copied().filter(is_first).collect();
+        rest.retain(|at| !first.contains(at));
+        let mut early: Vec<Early> = first.iter().filter_map(|at| Early::new(self.walk, *at)).collect();
         if !early.is_empty() {
             notes.for_each(|note| early.iter_mut().for_each(|early| early.pass(self.walk, &note)));
         }
         let signal = |at: usize| early.iter().find(|early| early.want.mark.thread == at)?.signal;
-        let findings = rest.iter().filter_map(|at| {
-            let waiter = self.waiter(*at)?;
-            Some(match signal(*at) {
-                Some(signal) => Finding::LostWakeUp { waiter, signal },
-                None => Finding::WaitsForEver { waiter },
-            })
-        });
-        findings.collect()
+        // Those who wait for the same are one finding, unless there was a signal for one of them.
+        let mut groups: BTreeMap<(usize, u8, u64, Option<Mark>), Vec<usize>> = BTreeMap::new();
+        for at in first {
+            let Some(want) = self.walk.states[at].want else { continue };
+            let key = (self.walk.who[at].process, want.op as u8, want.object, signal(at));
+            groups.entry(key).or_default().push(at);
+        }
+        let mut findings = Vec::new();
+        for ((.., signal), group) in groups {
+            let behind: Vec<usize> = rest.iter().copied().filter(|at| self.leads_to(*at, &group)).collect();
+            rest.retain(|at| !behind.contains(at));
+            let waiters = |all: &[usize]| all.iter().filter_map(|at| self.waiter(*at)).collect::<Vec<Waiter>>();
+            let (waiters, behind) = (waiters(&group), waiters(&behind));
+            match (signal, &waiters[..]) {
+                (Some(signal), [waiter, others @ ..]) => {
+                    let behind = others.iter().chain(&behind).cloned().collect();
+                    findings.push(Finding::LostWakeUp { waiter: waiter.clone(), signal, behind });
+                }
+                _ => findings.push(Finding::WaitsForEver { waiters, behind }),
+            }
+        }
+        findings
     }
 }
 

@@ -1,7 +1,7 @@
 //! What was found, as values. Whoever words them walks the history once more for the notes that they mark.
 
 /// A note: whose, and which.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mark {
     pub thread: usize,
     pub sequence: u64,
@@ -13,9 +13,9 @@ pub enum Finding {
     /// Threads that wait for each other in a circle, and those who wait behind them.
     Deadlock { circle: Vec<Waiter>, behind: Vec<Waiter> },
     /// A thread that waits for ever for a condition which was signalled when nobody waited for it.
-    LostWakeUp { waiter: Waiter, signal: Mark },
-    /// A thread that waits for ever, for another reason.
-    WaitsForEver { waiter: Waiter },
+    LostWakeUp { waiter: Waiter, signal: Mark, behind: Vec<Waiter> },
+    /// Threads that wait for ever for the same, for another reason.
+    WaitsForEver { waiters: Vec<Waiter>, behind: Vec<Waiter> },
     /// A mutex was unlocked by a thread that had not locked it; `alike` more times at the same lines.
     ForeignUnlock { unlock: Mark, taken: Mark, alike: usize },
     /// Locks that several threads take in different orders: they can wait for each other for ever, and did not this time.
@@ -46,8 +46,10 @@ impl Finding {
         };
         match self {
             Finding::Deadlock { circle, behind } => circle.iter().chain(behind).flat_map(of).collect(),
-            Finding::LostWakeUp { waiter, signal } => of(waiter).into_iter().chain([*signal]).collect(),
-            Finding::WaitsForEver { waiter } => of(waiter),
+            Finding::LostWakeUp { waiter, signal, behind } => {
+                [waiter].into_iter().chain(behind).flat_map(of).chain([*signal]).collect()
+            }
+            Finding::WaitsForEver { waiters, behind } => waiters.iter().chain(behind).flat_map(of).collect(),
             Finding::ForeignUnlock { unlock, taken, .. } => vec![*unlock, *taken],
             Finding::LockOrder { links, .. } => links.iter().flat_map(|link| [link.outer, link.inner]).collect(),
         }

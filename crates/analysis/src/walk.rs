@@ -52,6 +52,8 @@ pub struct State {
     pub want: Option<Want>,
     pub ended: bool,
     joined: bool,
+    /// Its next operation.
+    next: Option<(Op, u64)>,
     /// The mutex that it gave up for a condition, the condition, and since when it was held.
     in_wait: Option<(Holding, u64)>,
 }
@@ -84,6 +86,8 @@ pub struct Walk {
     clocks: Clocks,
     /// Threads by process and handle.
     handles: HashMap<(usize, u64), Vec<usize>>,
+    /// The last meeting at each barrier: who is still to leave it, and what they know then.
+    meetings: HashMap<(usize, u64), (Vec<usize>, Vec<u32>)>,
 }
 
 impl Walk {
@@ -96,7 +100,7 @@ impl Walk {
         let (thread, rich) = (note.thread, &note.rich);
         let Who { process, number, .. } = self.who[thread];
         let mark = Mark { thread, sequence: rich.sequence };
-        self.states[thread].want = None;
+        (self.states[thread].want, self.states[thread].next) = (None, note.next);
         if rich.result == WAITS {
             self.want(note);
             return;
@@ -123,11 +127,31 @@ impl Walk {
                 }
                 Op::ThreadCreate => self.clocks.created(thread, number, rich.version),
                 Op::ThreadStart => self.handles.entry((process, rich.version)).or_default().push(thread),
+                Op::Barrier => self.meet(note),
                 Op::ThreadEnd => self.states[thread].ended = true,
                 Op::ThreadJoin | Op::ThreadTryJoin if rich.result == 0 => self.join(note),
                 _ => {}
             },
         }
+    }
+
+    /// A thread has left a barrier. The first to leave finds all others at it: they have told all that they did before.
+    fn meet(&mut self, note: &Note) {
+        let Who { process, number, .. } = self.who[note.thread];
+        let (members, known) = self.meetings.entry((process, note.rich.object)).or_default();
+        if let Some(at) = members.iter().position(|member| *member == note.thread) {
+            members.swap_remove(at);
+            self.clocks.learn(note.thread, number, known);
+            return;
+        }
+        let is_there = |at: &usize| {
+            self.who[*at].process == process && self.states[*at].next == Some((Op::Barrier, note.rich.object))
+        };
+        // Its own next operation may be the same barrier's next round.
+        *members = (0..self.states.len()).filter(is_there).filter(|at| *at != note.thread).collect();
+        let all = members.iter().chain([&note.thread]).map(|at| (*at, self.who[*at].number)).collect::<Vec<_>>();
+        *known = self.clocks.met(&all);
+        self.clocks.learn(note.thread, number, known);
     }
 
     fn condition(&mut self, process: usize, object: u64) -> &mut Condition {

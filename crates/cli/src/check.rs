@@ -100,8 +100,7 @@ impl Notes {
             let name = names.name(&process, &thread.name, &note.rich, symbols);
             let mark = Mark { thread: note.thread, sequence: note.rich.sequence };
             if wanted.contains(&mark) {
-                let kind = names::kind(note.rich.op);
-                let object = if name.starts_with(&format!("{kind}#")) { name } else { format!("{kind} {name}") };
+                let object = described(names::kind(note.rich.op), name);
                 let (op, event, stack) = (note.rich.op, note.rich.event, symbols.stack(&process, &note.rich.pcs));
                 notes.details.insert(mark, Detail { op, event, object, stack });
             }
@@ -126,19 +125,18 @@ impl Notes {
     fn tell(&self, finding: &mut Finding) -> Told {
         match finding {
             Finding::Deadlock { circle, behind } => self.deadlock(circle, behind),
-            Finding::LostWakeUp { waiter, signal } => {
+            Finding::LostWakeUp { waiter, signal, behind } => {
                 let (thread, object) = (waiter.wants.thread, self.object(waiter.wants));
                 let sentence = format!(
                     "thread {} waits for ever for {object}, which was signalled before, when nobody waited for it",
                     self.name(thread)
                 );
                 let early = (format!("{} signals {object}", self.thread(signal.thread)), vec![at("at", *signal)]);
-                Told { kind: "lost wake-up", sentence, paragraphs: vec![early, self.waits(waiter)] }
+                let waits = (format!("{} waits", self.thread(thread)), vec![at("at", waiter.wants)]);
+                let paragraphs = [early, waits].into_iter().chain(behind.iter().map(|waiter| self.waits(waiter)));
+                Told { kind: "lost wake-up", sentence, paragraphs: paragraphs.collect() }
             }
-            Finding::WaitsForEver { waiter } => {
-                let sentence = format!("thread {} {}", self.name(waiter.wants.thread), self.reason(waiter));
-                Told { kind: "waits for ever", sentence, paragraphs: vec![self.waits(waiter)] }
-            }
+            Finding::WaitsForEver { waiters, behind } => self.waits_for_ever(waiters, behind),
             Finding::ForeignUnlock { unlock, taken, alike } => {
                 let (object, one, two) = (self.object(*taken), unlock.thread, taken.thread);
                 let sentence =
@@ -166,15 +164,22 @@ impl Notes {
         Told { kind: "deadlock", sentence, paragraphs }
     }
 
+    fn waits_for_ever(&self, waiters: &[Waiter], behind: &[Waiter]) -> Told {
+        let sentence = match waiters {
+            [one] => format!("thread {} waits {}", self.name(one.wants.thread), self.reason(one)),
+            all => {
+                let reason = all.first().map(|waiter| self.reason(waiter)).unwrap_or_default();
+                format!("threads {} wait {reason}", self.list(all.iter().map(|waiter| waiter.wants.thread)))
+            }
+        };
+        let first = waiters.iter().map(|waiter| (format!("{} waits", self.thread(waiter.wants.thread)), lines(waiter)));
+        let paragraphs = first.chain(behind.iter().map(|waiter| self.waits(waiter))).collect();
+        Told { kind: "waits for ever", sentence, paragraphs }
+    }
+
     /// What a thread waits for, where, and since when that is taken.
     fn waits(&self, waiter: &Waiter) -> (String, Vec<(String, Mark)>) {
-        let mut lines = vec![at("waits", waiter.wants)];
-        for obstacle in &waiter.behind {
-            if let Obstacle::Holder { taken, .. } = obstacle {
-                lines.push(at("taken", *taken));
-            }
-        }
-        (format!("{} {}", self.thread(waiter.wants.thread), self.reason(waiter)), lines)
+        (format!("{} waits {}", self.thread(waiter.wants.thread), self.reason(waiter)), lines(waiter))
     }
 
     fn reason(&self, waiter: &Waiter) -> String {
@@ -182,18 +187,18 @@ impl Notes {
         let holders: Vec<usize> = waiter.behind.iter().map(Obstacle::thread).collect();
         match waiter.behind.first() {
             Some(Obstacle::Holder { ended: true, taken }) => {
-                format!("waits for {object}, taken by {}, which has ended", self.name(taken.thread))
+                format!("for {object}, taken by {}, which has ended", self.name(taken.thread))
             }
             Some(Obstacle::Holder { .. }) => {
                 let verb = if holders.len() > 1 { "have" } else { "has" };
-                format!("waits for {object}, which {} {verb}", self.list(holders.into_iter()))
+                format!("for {object}, which {} {verb}", self.list(holders.into_iter()))
             }
-            Some(Obstacle::Joined { thread }) => format!("waits for thread {} to end", self.name(*thread)),
+            Some(Obstacle::Joined { thread }) => format!("for thread {} to end", self.name(*thread)),
             None => match self.details.get(&waiter.wants).map(|detail| detail.op) {
-                Some(Op::CondWait) => format!("waits for {object}, and nobody is left to signal it"),
-                Some(Op::SemWait) => format!("waits for {object}, and nobody is left to post it"),
-                Some(Op::Barrier) => format!("waits at {object}, and nobody is left to come there"),
-                _ => format!("waits for {object}"),
+                Some(Op::CondWait) => format!("for {object}, and nobody is left to signal it"),
+                Some(Op::SemWait) => format!("for {object}, and nobody is left to post it"),
+                Some(Op::Barrier) => format!("at {object}, and nobody is left to come there"),
+                _ => format!("for {object}"),
             },
         }
     }
@@ -266,8 +271,33 @@ impl Notes {
     }
 }
 
+/// Where it waits, and where what it waits for was taken.
+fn lines(waiter: &Waiter) -> Vec<(String, Mark)> {
+    let mut lines = vec![at("at", waiter.wants)];
+    for obstacle in &waiter.behind {
+        if let Obstacle::Holder { taken, .. } = obstacle {
+            lines.push(at("taken", *taken));
+        }
+    }
+    lines
+}
+
 fn at(what: &str, mark: Mark) -> (String, Mark) {
     (what.to_owned(), mark)
+}
+
+/// A name with its kind; one that was made up tells it already.
+fn described(kind: &str, name: String) -> String {
+    let noun = match kind {
+        _ if name.starts_with(&format!("{kind}#")) => return name,
+        "cond" => "condition",
+        "sem" => "semaphore",
+        "spin" => "spinlock",
+        "omplock" => "OpenMP lock",
+        "critical" => "critical section",
+        kind => kind,
+    };
+    format!("{noun} {name}")
 }
 
 /// `a`, `a and b`, `a, b and c`.

@@ -8,7 +8,9 @@ use crate::symbols::{Kept, Symbols};
 use crate::take::Take;
 use retake_tape::reader::Tape;
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 pub const FILE: &str = "lines.json";
@@ -48,7 +50,7 @@ pub fn keep(take: &Take, rich: &[Tape]) {
     }
     let fresh = take.dir.join(format!(".{FILE}"));
     let written = serde_json::to_vec(&symbols.kept()).map_err(std::io::Error::from).and_then(|bytes| {
-        fs::write(&fresh, bytes)?;
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?.write_all(&bytes)?;
         fs::rename(&fresh, &path)
     });
     if written.is_err() {

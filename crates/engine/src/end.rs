@@ -8,7 +8,7 @@ use crate::ranks;
 use crate::signals;
 use crate::stops;
 use crate::sys;
-use crate::thread::{Thread, waiting};
+use crate::thread::{self, Thread, waiting};
 use crate::watch;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use retake_tape::layout::state;
@@ -18,6 +18,8 @@ use retake_tape::session::{at_end, fate};
 const STEP_NS: u64 = 5_000_000;
 /// Nothing has moved for so long: whoever is not here computes no more.
 const QUIET_NS: i64 = 400_000_000;
+/// The same where everything is noted and no thread may be missed.
+const TOLD_NS: i64 = 1_500_000_000;
 /// An ending process waits so long for the others, at most, while nothing moves.
 const GRACE_NS: i64 = 3_000_000_000;
 
@@ -37,12 +39,13 @@ pub fn reached(thread: &mut Thread, _op: Op) {
     loop {
         sys::sleep_ns(STEP_NS);
         // Whoever killed it then may do so now, unless somebody wants to look first.
-        if all_played(process) && !stops::looks_at_end() {
+        if all_played(process) && all_told(process) && !stops::looks_at_end() {
             process::tell_fate(fate::PLAYED);
         }
         if policy == at_end::STOP && process.recorded_state != state::EXITED && process.recorded_state != state::EXECED
         {
-            if all_played(process) && ranks::all_played() && watch::still_ns() > QUIET_NS && stops::at_end(thread) {
+            let quiet = all_told(process) && watch::still_ns() > QUIET_NS;
+            if all_played(process) && ranks::all_played() && quiet && stops::at_end(thread) {
                 finish(process);
             }
         } else if policy == at_end::STOP {
@@ -54,6 +57,14 @@ pub fn reached(thread: &mut Thread, _op: Op) {
 /// Whether every thread has done all that it did then.
 fn all_played(process: &Process) -> bool {
     process.seats().iter().all(|seat| seat.header.count.load(Acquire) >= seat.total)
+}
+
+/// Where everything is noted: whether every thread has told what it wants and never gets. One that is not here computes,
+/// or waits outside; it cannot be told from one that has not come yet, but by time.
+fn all_told(process: &Process) -> bool {
+    let mut all_here = true;
+    thread::each(|other| all_here &= other.in_use.load(Acquire) != 1 || other.waits.load(Acquire) == waiting::END);
+    all_here || !process.is_rich() || watch::still_ns() > TOLD_NS
 }
 
 /// Ends the process as the recorded one ended: by a signal from outside.
