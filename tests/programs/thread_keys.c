@@ -1,7 +1,7 @@
 // Destructors of thread-specific data lock and log, after the thread's function returned; their order must come back.
 //@ flags: -pthread
 //@ replay: 20 times, same stdout
-//@ covers: pthread_create pthread_join pthread_exit pthread_mutex_lock
+//@ covers: pthread_create pthread_join pthread_exit pthread_mutex_lock pthread_key_create
 #include "order.h"
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t first, second;

@@ -2,7 +2,7 @@
 
 use crate::elf;
 use crate::environment::{self, OWN_ENVIRONMENT, Own};
-use crate::launch::{self, Launch};
+use crate::launch::{self, Launch, Verdict};
 use crate::session::Mapped;
 use crate::status::{Result, Status};
 use crate::store::{Store, private_dirs};
@@ -107,7 +107,7 @@ fn load() -> Vec<Finding> {
             streams: [None, Some(null.stdout.as_raw_fd()), None],
             stack_limit: None,
         };
-        let ran = launch::run(&launch, &session)?;
+        let ran = launch::run(&launch, &session, &mut |_| Verdict::GoOn)?;
         Ok((shim, session.processes.load(Acquire), ran.aslr_off))
     };
     match attempt() {

@@ -125,6 +125,12 @@ pub struct Facts {
     /// Sealed: all tapes have their final checksums.
     pub complete: bool,
     pub rich: bool,
+    /// It deadlocked.
+    #[serde(default)]
+    pub deadlock: bool,
+    /// Retake ended it, as it was asked to: by a signal, which `ended` does not tell.
+    #[serde(default)]
+    pub stopped: bool,
     pub aslr_off: bool,
     /// The soft limit of the stack: where memory maps start depends on it.
     pub stack_limit: u64,
@@ -240,6 +246,8 @@ pub mod tests {
             ended: Some(Ended::Signal(6)),
             complete: true,
             rich: false,
+            deadlock: false,
+            stopped: false,
             aslr_off: true,
             stack_limit: 0,
             own_environment: 2048,

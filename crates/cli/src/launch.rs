@@ -35,6 +35,8 @@ pub struct Launch {
 pub struct Ran {
     pub ended: Ended,
     pub aslr_off: bool,
+    /// It was ended because `watch` said so.
+    pub stopped: bool,
 }
 
 /// The program that `word` means, as a shell would find it.
@@ -133,16 +135,22 @@ pub fn was_closed(stream: i32) -> bool {
     CLOSED.load(SeqCst) & 1 << stream != 0
 }
 
-/// Starts the program, waits until it has ended, and hands signals on meanwhile.
-pub fn run(launch: &Launch, session: &Mapped) -> Result<Ran> {
-    run_watched(launch, session, &mut None)
+/// What is to become of a running program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    GoOn,
+    /// That process is killed. If it is the program itself, it counts as `ended` so.
+    Stop {
+        pid: i32,
+        ended: Ended,
+    },
+    /// All processes of the session are killed.
+    StopAll,
 }
 
-/// Called now and then while the program runs; true ends it, and all that belongs to the session.
-pub type Watch<'a> = Option<&'a mut dyn FnMut() -> bool>;
-
-/// The same, with somebody who looks at it meanwhile.
-pub fn run_watched(launch: &Launch, session: &Mapped, watch: &mut Watch<'_>) -> Result<Ran> {
+/// Starts the program, waits until it has ended, and hands signals on meanwhile. `watch` is asked now
+/// and then what is to become of it.
+pub fn run(launch: &Launch, session: &Mapped, watch: &mut dyn FnMut(i32) -> Verdict) -> Result<Ran> {
     let mut before = Vec::new();
     for signal in FORWARDED.into_iter().chain(FROM_TERMINAL) {
         // SAFETY: the handler only does what handlers may do.
@@ -162,7 +170,8 @@ pub fn run_watched(launch: &Launch, session: &Mapped, watch: &mut Watch<'_>) -> 
     let ended = started.as_ref().ok().map(|(child, _)| wait(*child, session, watch));
     CHILD.store(0, SeqCst);
     let (_, aslr_off) = started?;
-    Ok(Ran { ended: ended.unwrap_or(Ended::Exit(0)), aslr_off })
+    let (ended, stopped) = ended.unwrap_or((Ended::Exit(0), false));
+    Ok(Ran { ended, aslr_off, stopped })
 }
 
 /// A launch in the form that the kernel wants, made before the fork.
@@ -325,16 +334,19 @@ fn read_messages(pipe: i32) -> Vec<[i32; 2]> {
 }
 
 /// Waits for the child. Once a process of a replay has reported, the others have a short while to end by themselves.
-fn wait(child: i32, session: &Mapped, watch: &mut Watch<'_>) -> Ended {
+fn wait(child: i32, session: &Mapped, watch: &mut dyn FnMut(i32) -> Verdict) -> (Ended, bool) {
     // SAFETY: plain system calls; a failed pidfd_open leaves us polling.
     let watched = unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) } as i32;
     let mut reported: Option<Instant> = None;
+    let mut stopped: Option<(i32, Ended)> = None;
     let ended = loop {
         let mut status = 0;
         // SAFETY: room for the status.
         let got = unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) };
         if got == child {
-            break if libc::WIFSIGNALED(status) {
+            break if let Some((_, ended)) = stopped.filter(|(pid, _)| *pid == child) {
+                ended
+            } else if libc::WIFSIGNALED(status) {
                 Ended::Signal(libc::WTERMSIG(status))
             } else {
                 Ended::Exit(libc::WEXITSTATUS(status))
@@ -343,20 +355,27 @@ fn wait(child: i32, session: &Mapped, watch: &mut Watch<'_>) -> Ended {
         if got < 0 && std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
             break Ended::Exit(0);
         }
+        match if stopped.is_none() { watch(child) } else { Verdict::GoOn } {
+            Verdict::GoOn => {}
+            Verdict::Stop { pid, ended } => {
+                // SAFETY: a process of this session's, which is blocked and so still there.
+                unsafe { libc::kill(pid, libc::SIGKILL) };
+                stopped = Some((pid, ended));
+            }
+            Verdict::StopAll => {
+                kill(child, session);
+                stopped = Some((child, Ended::Signal(libc::SIGKILL)));
+            }
+        }
         if session.report_state.load(SeqCst) == 2 {
             let since = *reported.get_or_insert_with(Instant::now);
             if since.elapsed() > GRACE {
                 kill(child, session);
             }
         }
-        if watch.as_mut().is_some_and(|watch| watch()) {
-            *watch = None;
-            kill(child, session);
-        }
-        let nap_ms = if watched < 0 || watch.is_some() { 20 } else { 250 };
         let mut poll = libc::pollfd { fd: watched, events: libc::POLLIN, revents: 0 };
         // SAFETY: one pollfd; a negative descriptor is passed over, and the time-out makes it a nap.
-        unsafe { libc::poll(&mut poll, 1, nap_ms) };
+        unsafe { libc::poll(&mut poll, 1, 20) };
     };
     if reported.is_some() || session.report_state.load(SeqCst) == 2 {
         kill(0, session);
@@ -365,7 +384,7 @@ fn wait(child: i32, session: &Mapped, watch: &mut Watch<'_>) -> Ended {
         // SAFETY: our own descriptor.
         unsafe { libc::close(watched) };
     }
-    ended
+    (ended, stopped.is_some_and(|(pid, _)| pid == child))
 }
 
 /// Ends what is left of a replay that has gone wrong.

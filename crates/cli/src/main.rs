@@ -5,6 +5,7 @@
 
 mod board;
 mod check;
+mod deadlock;
 mod demo;
 mod develop;
 mod diff;
@@ -12,6 +13,7 @@ mod doctor;
 mod elf;
 mod environment;
 mod facts;
+mod follow;
 mod gdb;
 mod info;
 mod launch;
@@ -28,6 +30,7 @@ mod replay;
 mod report;
 mod rm;
 mod running;
+mod schedule;
 mod session;
 mod shim;
 mod show;
@@ -61,8 +64,9 @@ struct Cli {
 
 const EXITS: &str = "\
 record and replay end as the program ended. Statuses of retake's own:
-  120 a replay diverged   121 a replay is stuck   125 retake failed or refused
-  126 not executable      127 not found";
+  120 a replay diverged   121 a replay is stuck   122 ended in a deadlock, as asked
+  123 a schedule cannot be followed
+  125 retake failed       126 not executable      127 not found";
 
 #[derive(Subcommand)]
 enum Command {
@@ -70,6 +74,10 @@ enum Command {
     Record(record::Args),
     /// Run a recorded execution again
     Replay(replay::Args),
+    /// Run a program in the order that a schedule gives, one thread at a time
+    Follow(follow::Args),
+    /// Print the order of a take as a schedule
+    Schedule(schedule::Args),
     /// Print a take as readable lines
     Show(show::Args),
     /// Find deadlocks, lost wake-ups and locks taken in different orders
@@ -103,13 +111,15 @@ enum Command {
 }
 
 fn run(cli: Cli) -> Result<Ending> {
-    if !matches!(cli.command, Command::Record(_) | Command::Replay(_)) {
+    if !matches!(cli.command, Command::Record(_) | Command::Replay(_) | Command::Follow(_)) {
         // SAFETY: as any command whose output may be piped into `head`.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     }
     match cli.command {
         Command::Record(args) => record::main(args),
         Command::Replay(args) => replay::main(args),
+        Command::Follow(args) => follow::main(args),
+        Command::Schedule(args) => schedule::main(args),
         Command::Show(args) => show::main(args),
         Command::Check(args) => check::main(args),
         Command::Ls(args) => ls::main(args),

@@ -1,12 +1,15 @@
 //! `retake record`: run a program as it would run alone, and keep how it went.
 
+use crate::deadlock::{self, OnDeadlock};
 use crate::elf::{self, Program};
 use crate::environment::{self, OWN_ENVIRONMENT, Own};
 use crate::facts::{Ended, Facts, SCHEMA, Stdin, Text};
-use crate::launch::{self, Launch};
+use crate::follow::Plan;
+use crate::launch::{self, Launch, Verdict};
 use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::{Store, random};
+use crate::symbols::Symbols;
 use crate::take::{self, Origin, Take};
 use crate::{Ending, develop, launcher, lines, prune, shim, tasks, words};
 use retake_tape::entry::{Entry, note};
@@ -46,6 +49,9 @@ pub struct Args {
     /// can then be replayed alone
     #[arg(long)]
     full: bool,
+    /// What becomes of the program if it deadlocks
+    #[arg(long, value_enum, default_value = "hang")]
+    on_deadlock: OnDeadlock,
     /// Say nothing unless something is wrong
     #[arg(short, long)]
     quiet: bool,
@@ -63,7 +69,25 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
+impl Args {
+    /// Recording everything at once, as `retake follow` does.
+    pub fn to_follow(output: Option<OsString>, on_deadlock: OnDeadlock, command: Vec<OsString>) -> Args {
+        let (keep, rich, full, quiet) = (Keep::All, true, false, false);
+        let (verbose, anyway, nested) = (false, false, false);
+        Args { output, keep, rich, full, on_deadlock, quiet, verbose, anyway, nested, command }
+    }
+}
+
 pub fn main(args: Args) -> Result<Ending> {
+    run(args, None)
+}
+
+/// Records a program that follows a schedule.
+pub fn follow(args: Args, plan: Plan) -> Result<Ending> {
+    run(args, Some(plan))
+}
+
+fn run(args: Args, plan: Option<Plan>) -> Result<Ending> {
     let path = std::env::var_os("PATH");
     let exe = launch::find_program(&args.command[0], path.as_deref())?;
     if shim::is_loaded_here() {
@@ -77,7 +101,7 @@ pub fn main(args: Args) -> Result<Ending> {
     refuse_unfit(&program, args.anyway)?;
     let store = Store::open()?;
     let (dir, origin) = make_dir(&store, &args, &exe)?;
-    let recording = Recording { args, store, dir: dir.clone(), origin, exe, program };
+    let recording = Recording { args, plan, store, dir: dir.clone(), origin, exe, program };
     recording.run().inspect_err(|_| {
         // Nothing was run: an empty take would only be in the way.
         let _ = fs::remove_dir_all(&dir);
@@ -97,6 +121,7 @@ pub fn refuse_unfit(program: &Program, anyway: bool) -> Result<()> {
 
 struct Recording {
     args: Args,
+    plan: Option<Plan>,
     store: Store,
     dir: PathBuf,
     origin: Origin,
@@ -135,12 +160,34 @@ impl Recording {
             stack_limit: None,
         };
         let clock = Instant::now();
-        let ran = launch::run(&launch, &session)?;
+        let mut following = self.plan.as_ref().map(|plan| plan.write(&self.dir)).transpose()?;
+        let mut deadlock = deadlock::Watch::new(&session, self.args.on_deadlock);
+        let mut watch = |child| match (deadlock.look(), &mut following) {
+            (Verdict::GoOn, Some(following)) => following.look(child),
+            (verdict, _) => verdict,
+        };
+        let ran = launch::run(&launch, &session, &mut watch)?;
+        // Whoever is in it tells of it before it ends.
+        deadlock.look();
+        let refused = session.report().is_some();
+        (facts.deadlock, facts.stopped) = (session.deadlock().is_some(), ran.stopped || refused);
         facts.duration_ms = Some(clock.elapsed().as_millis() as u64);
         facts.aslr_off = ran.aslr_off;
+        let ended = if refused { Ended::Exit(Status::Infeasible as i32) } else { ran.ended };
         // From here on the program has run: whatever fails, retake ends as it ended.
-        if let Err(failure) = self.conclude(&session, &mut facts, ran.ended) {
+        if let Err(failure) = self.conclude(&session, &mut facts, ended) {
             eprintln!("{failure}");
+        }
+        if let Some(following) = following {
+            let tapes = take::files(&self.dir, TAPE_ENDING)?
+                .iter()
+                .filter_map(|path| take::load(path).ok())
+                .collect::<Vec<_>>();
+            let compared = following.compare(&session, &mut Symbols::new(&tapes), &self.label(&facts));
+            if let Err(failure) = compared {
+                eprintln!("{failure}");
+                return Ok(Ending::Status(failure.status));
+            }
         }
         Ok(Ending::Like(ran.ended))
     }
@@ -161,7 +208,7 @@ impl Recording {
     }
 
     fn flags(&self) -> u32 {
-        let chosen = [(self.args.rich, flag::RICH), (self.args.full, flag::FULL)];
+        let chosen = [(self.args.rich, flag::RICH), (self.args.full, flag::FULL), (self.plan.is_some(), flag::FOLLOW)];
         chosen.iter().filter(|(asked, _)| *asked).map(|(_, flag)| flag).sum()
     }
 
@@ -292,6 +339,8 @@ impl Recording {
             ended: None,
             complete: false,
             rich: self.args.rich,
+            deadlock: false,
+            stopped: false,
             aslr_off: true,
             stack_limit: stack_limit(),
             own_environment,

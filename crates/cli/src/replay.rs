@@ -1,6 +1,7 @@
 //! `retake replay`: run a recorded execution again, the same.
 
 use crate::board::Where;
+use crate::deadlock::{self, OnDeadlock};
 use crate::environment::{self, Own};
 use crate::facts::{Ended, Facts};
 use crate::launch::{self, Launch};
@@ -245,7 +246,12 @@ impl Player {
     ) -> Result<Ended> {
         let place = TempDir::new()?;
         let scene = self.scene(place.path(), output)?;
-        let ran = launch::run(&scene.launch, &scene.session)?;
+        let mut deadlock = deadlock::Watch::new(&scene.session, OnDeadlock::Hang);
+        let mut ran = launch::run(&scene.launch, &scene.session, &mut |_| deadlock.look())?;
+        let facts = &self.take.facts;
+        if let (true, Some(ended), Ended::Signal(libc::SIGKILL)) = (facts.stopped, facts.ended, ran.ended) {
+            ran.ended = ended;
+        }
         self.went_well(&scene.session)?;
         before_removal(place.path(), ran.ended)?;
         Ok(ran.ended)
@@ -259,7 +265,8 @@ impl Player {
         }
         let facts = &self.take.facts;
         let session_path = place.join(SESSION);
-        let session = Mapped::create(&session_path, self.flags)?;
+        let deadlock = if facts.deadlock { flag::DEADLOCK } else { 0 };
+        let session = Mapped::create(&session_path, self.flags | deadlock)?;
         session.at_end.store(self.at_end, Relaxed);
         session.patience_ms.store(self.patience_ms, Relaxed);
         session.root_signal.store(root_signal(facts), Relaxed);
@@ -361,6 +368,7 @@ impl Player {
 
 fn root_signal(facts: &Facts) -> u32 {
     match facts.ended {
+        Some(_) if facts.stopped => libc::SIGKILL as u32,
         Some(Ended::Exit(_)) => 0,
         Some(Ended::Signal(signal)) => signal as u32,
         None => libc::SIGKILL as u32,

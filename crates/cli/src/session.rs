@@ -73,6 +73,15 @@ impl Mapped {
         Some(String::from_utf8_lossy(&self.report[..length]).into_owned())
     }
 
+    /// Who waits for whom, if a deadlock was found.
+    pub fn deadlock(&self) -> Option<String> {
+        if self.deadlock_state.load(Acquire) != 2 {
+            return None;
+        }
+        let length = (self.deadlock_len.load(Acquire) as usize).min(self.deadlock.len());
+        Some(String::from_utf8_lossy(&self.deadlock[..length]).into_owned())
+    }
+
     /// Ids of the processes that took part, as they are now.
     pub fn present_pids(&self) -> Vec<i32> {
         let length = (self.pids_len.load(Acquire) as usize).min(self.pids.len());

@@ -16,6 +16,10 @@ pub enum Status {
     Diverged = 120,
     /// A replay stood still for too long.
     Stuck = 121,
+    /// The program was ended because it had deadlocked.
+    Deadlock = 122,
+    /// A schedule could not be followed.
+    Infeasible = 123,
     /// Retake itself failed or refused.
     Failed = 125,
     /// The program was found but cannot be executed.

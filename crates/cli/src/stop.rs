@@ -5,7 +5,7 @@
 //! Then every thread is asked for its stack.
 
 use crate::board::{self, Where};
-use crate::launch;
+use crate::launch::{self, Verdict};
 use crate::replay::{Player, Scene};
 use crate::status::{Failure, Result, Status, say};
 use crate::symbols::{Place, Symbols};
@@ -47,9 +47,9 @@ pub fn main(mut player: Player, place: &str, hold: bool) -> Result<Ending> {
     let mut cut =
         Cut { board: &board, tapes: &player.tapes, scene: &scene, since: None, looks: 0, last: HashMap::new() };
     let mut told = false;
-    let mut watch = || {
+    let mut watch = |_| {
         if told || !cut.stands() {
-            return false;
+            return Verdict::GoOn;
         }
         cut.ask();
         cut.tell(&mut Symbols::of_replay(&player.tapes));
@@ -57,9 +57,9 @@ pub fn main(mut player: Player, place: &str, hold: bool) -> Result<Ending> {
         if hold {
             cut.tell_held(&folder.path().join(gdb::MODULE_FILE));
         }
-        !hold
+        if hold { Verdict::GoOn } else { Verdict::StopAll }
     };
-    let ran = launch::run_watched(&scene.launch, &scene.session, &mut Some(&mut watch))?;
+    let ran = launch::run(&scene.launch, &scene.session, &mut watch)?;
     if told {
         return Ok(Ending::Status(Status::Fine));
     }

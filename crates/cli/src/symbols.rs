@@ -107,6 +107,40 @@ impl Symbols {
         symbols
     }
 
+    /// Takes the modules from a process that still runs.
+    pub fn of_process(process: &str, pid: i32) -> Symbols {
+        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        let mut modules: Vec<Module> = Vec::new();
+        for line in maps.lines() {
+            // start-end flags offset device inode path
+            let mut words = line.split_ascii_whitespace();
+            let (Some(range), Some(path)) = (words.next(), line.find('/').map(|at| &line[at..])) else { continue };
+            let hex = |word: &str| u64::from_str_radix(word, 16).ok();
+            let Some((Some(start), Some(end))) = range.split_once('-').map(|(from, to)| (hex(from), hex(to))) else {
+                continue;
+            };
+            match modules.iter_mut().find(|module| module.path == Path::new(path)) {
+                Some(module) => module.size = end.saturating_sub(module.base),
+                None => modules.push(Module {
+                    base: start,
+                    size: end.saturating_sub(start),
+                    build_id: "-".into(),
+                    path: path.into(),
+                }),
+            }
+        }
+        Symbols { present: true, modules: HashMap::from([(process.to_owned(), modules)]), ..Symbols::default() }
+    }
+
+    /// The full address in a module of which only the lower half is known.
+    pub fn widened(&self, process: &str, half: u32) -> Option<u64> {
+        let modules = self.modules.get(process)?;
+        modules.iter().find_map(|module| {
+            let near = module.base & !0xFFFF_FFFF | u64::from(half);
+            (near >= module.base && near - module.base < module.size).then_some(near)
+        })
+    }
+
     /// The same for addresses of a replay, whose modules may have been built anew.
     pub fn of_replay(tapes: &[Tape]) -> Symbols {
         Symbols { present: true, ..Symbols::new(tapes) }

@@ -3,17 +3,20 @@
 //! A thread whose tape has no more events was, when it was recorded, blocked for ever, killed, or cut off by the end of
 //! its process. It must not run ahead: it waits here until the process ends as it ended then.
 
+use crate::deadlock;
 use crate::process::{self, Process};
 use crate::ranks;
 use crate::signals;
 use crate::stops;
 use crate::sys;
 use crate::thread::{self, Thread, waiting};
+use crate::turn;
 use crate::watch;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use retake_tape::layout::state;
 use retake_tape::op::Op;
-use retake_tape::session::{at_end, fate};
+use retake_tape::rich;
+use retake_tape::session::{at_end, fate, flag};
 
 const STEP_NS: u64 = 5_000_000;
 /// Nothing has moved for so long: whoever is not here computes no more.
@@ -23,8 +26,8 @@ const TOLD_NS: i64 = 1_500_000_000;
 /// An ending process waits so long for the others, at most, while nothing moves.
 const GRACE_NS: i64 = 3_000_000_000;
 
-/// `thread` wants an event behind the end of its tape. Returns only if it is to go on without a tape.
-pub fn reached(thread: &mut Thread, _op: Op) {
+/// `thread` wants an event behind the end of its tape: `op` on `object`. Returns only if it is to go on without a tape.
+pub fn reached(thread: &mut Thread, op: Op, object: usize) {
     let process = process::get();
     let policy = process.session().map_or(at_end::STOP, |session| session.at_end.load(Relaxed));
     if policy == at_end::LIVE {
@@ -32,7 +35,11 @@ pub fn reached(thread: &mut Thread, _op: Op) {
         thread.fast.store(0, Release);
         return;
     }
+    turn::tell(thread, op, 0, object, 0, rich::WAITS);
     thread.waits_for(waiting::END, 0, 0);
+    if process.has(flag::DEADLOCK) {
+        deadlock::at_end(thread, op, object);
+    }
     // The program's timers go on; handling their signals would look like work for ever.
     signals::hold_timers();
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);

@@ -9,6 +9,7 @@
 //! System calls go through [`sys`], so that `errno` is the program's alone.
 
 pub mod apart;
+pub mod deadlock;
 pub mod end;
 pub mod lock;
 pub mod messages;
@@ -20,6 +21,7 @@ pub mod reader;
 pub mod record;
 pub mod replay;
 pub mod report;
+pub mod schedule;
 pub mod signals;
 pub mod stops;
 pub mod store;

@@ -56,7 +56,7 @@ fn wait_edge(thread: &mut Thread, order: Order) {
 pub struct Words {
     pub version: AtomicU64,
     pub owner: AtomicU32,
-    /// The least version that a sleeper wants (replay).
+    /// The least version that a sleeper wants (replay), or from where it was locked (recording; 0 if that is unknown).
     pub wanted: AtomicU32,
 }
 
@@ -71,6 +71,11 @@ impl Slot {
     fn words(&self) -> &Words {
         // SAFETY: the object is there while a call with it is under way.
         unsafe { &*self.words }
+    }
+
+    /// Recording: notes from where the object was obtained; 0 if that is not known.
+    pub fn set_from(&self, from: u32) {
+        self.words().wanted.store(from, Relaxed);
     }
 
     fn place(&self) -> Place {
@@ -341,6 +346,8 @@ struct Row {
     count: AtomicU64,
     /// Other processes use the object, too, and they do not see this table.
     shared: AtomicU32,
+    /// A condition's waiters (upper half), and how many of them have been woken but have not come back (lower half).
+    waits: AtomicU64,
     next: AtomicPtr<Row>,
 }
 
@@ -387,6 +394,7 @@ impl Meeting {
     pub fn begin(&self, shared: bool) {
         if let Some(row) = self.row() {
             row.owner.store(0, Relaxed);
+            row.waits.store(0, Relaxed);
             row.shared.store(shared.into(), Relaxed);
         }
     }
@@ -399,6 +407,35 @@ impl Meeting {
     /// Forgets who was there: the object is new.
     pub fn forget(&self) {
         self.begin(false);
+    }
+
+    fn change_waits(&self, change: impl Fn(u64, u64) -> (u64, u64)) {
+        if let Some(row) = self.row() {
+            let _ = row.waits.fetch_update(SeqCst, Relaxed, |waits| {
+                let (waiters, woken) = change(waits >> 32, waits & 0xFFFF_FFFF);
+                Some(waiters << 32 | woken.min(waiters))
+            });
+        }
+    }
+
+    /// A thread is about to wait for the condition.
+    pub fn waits(&self) {
+        self.change_waits(|waiters, woken| (waiters + 1, woken));
+    }
+
+    /// A thread no longer waits for the condition.
+    pub fn waited(&self, by_signal: bool) {
+        self.change_waits(|waiters, woken| (waiters.saturating_sub(1), woken.saturating_sub(u64::from(by_signal))));
+    }
+
+    /// The condition is about to be signalled to one waiter, or to all.
+    pub fn wakes(&self, all: bool) {
+        self.change_waits(|waiters, woken| (waiters, if all { waiters } else { woken + 1 }));
+    }
+
+    /// Whether a waiter has been woken but has not come back.
+    pub fn is_woken(&self) -> bool {
+        self.row().is_some_and(|row| row.waits.load(SeqCst) & 0xFFFF_FFFF != 0)
     }
 
     /// Recording: this thread was here, at its next event (to be committed by the caller).

@@ -13,6 +13,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 use libc::c_int;
 use retake_tape::layout::{ThreadHeader, born, kind, state};
+use retake_tape::schedule;
 use retake_tape::session::{self, Session, fate, flag};
 use retake_tape::walk;
 
@@ -179,6 +180,21 @@ impl Process {
         unsafe { core::slice::from_raw_parts(self.seats, self.seats_len) }
     }
 
+    /// The schedule in the take, mapped; none if it is not what it should be.
+    pub fn map_schedule(&self) -> Option<&'static mut schedule::Header> {
+        let mut room = [0u8; 1024];
+        let mut path = Path { to: &mut room, length: 0 };
+        if !path.push(self.take()).push(b"/").push(schedule::FILE.as_bytes()).finish() {
+            return None;
+        }
+        let (at, size) = map_shared(&room, size_of::<schedule::Header>());
+        // SAFETY: null, or as long as the file; checked before it is used as more than a header.
+        let header = unsafe { at.cast::<schedule::Header>().as_mut()? };
+        let length = header.length as usize;
+        let whole = length <= schedule::STEPS_MAX && size >= schedule::size(length);
+        (header.magic == schedule::MAGIC && whole).then_some(header)
+    }
+
     fn set_name(&mut self, name: &[u8]) {
         self.name_len = name.len().min(NAME_MAX);
         self.name[..self.name_len].copy_from_slice(&name[..self.name_len]);
@@ -232,6 +248,8 @@ pub fn forked() {
     process.set_name(&name[..length]);
     thread::forget_others(thread);
     crate::park::reset();
+    crate::deadlock::reset();
+    crate::schedule::reset();
     crate::objects::reset();
     crate::messages::reset();
     tls::set(null_mut());
@@ -276,6 +294,9 @@ fn begin(replay: bool, born: u32) -> bool {
     adopt(thread, &creation);
     tls::set(thread);
     stops::begun(thread);
+    if !replay {
+        crate::schedule::begin(thread);
+    }
     true
 }
 
@@ -449,6 +470,7 @@ pub fn adopt(thread: &mut Thread, creation: &Creation) {
     thread.tid = sys::gettid_now();
     // SAFETY: asks and does nothing.
     thread.pthread.store(unsafe { libc::pthread_self() }, Release);
+    crate::deadlock::knows(thread);
     match mode() {
         mode::RECORD => register(thread, creation),
         mode::REPLAY => {

@@ -35,21 +35,26 @@ pub struct Step {
 impl Thread {
     /// The next step of the tape, for an event of kind `op`. `None` if the thread runs without a tape from here on.
     pub fn step(&mut self, op: Op) -> Option<Step> {
+        self.step_at(op, 0)
+    }
+
+    /// The same, for an event on `object`.
+    pub fn step_at(&mut self, op: Op, object: usize) -> Option<Step> {
         if self.live {
             return None;
         }
         self.begin();
-        let step = self.next_step(op);
+        let step = self.next_step(op, object);
         self.finish();
         step
     }
 
-    fn next_step(&mut self, op: Op) -> Option<Step> {
+    fn next_step(&mut self, op: Op, object: usize) -> Option<Step> {
         self.pass_soft();
         let event = self.count() + 1;
         stops::before(self, op, event);
         if event > self.reader.total {
-            end::reached(self, op);
+            end::reached(self, op, object);
             return None;
         }
         let mut step = Step { result: 0, order: Order::Own, created: 0, bytes: &[], has_result: false };
@@ -252,6 +257,11 @@ impl Thread {
         }
         self.set_stops();
         self.finish();
+    }
+
+    /// Whether the tape has no more events.
+    pub fn is_at_end(&self) -> bool {
+        self.count() >= self.reader.total && !self.live
     }
 
     /// Whether a handler ran inside the call that comes now.

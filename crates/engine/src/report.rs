@@ -2,8 +2,10 @@
 //!
 //! The first report wins. It is lines of `key=value`; addresses are hexadecimal. Then the process ends.
 
+use crate::deadlock;
 use crate::process;
 use crate::ranks;
+use crate::schedule;
 use crate::stops;
 use crate::store::Path;
 use crate::sys;
@@ -56,6 +58,55 @@ fn write(body: impl FnOnce(&mut Path<'_>)) -> ! {
         // SAFETY: the process ends here.
         unsafe { sys::exit_group(120) };
     }
+}
+
+/// Why a schedule cannot be followed.
+pub struct Refusal<'a> {
+    pub step: u32,
+    pub length: u32,
+    /// The number of the thread that was due.
+    pub due: u32,
+    pub blocked: Option<(Op, usize)>,
+    pub why: &'a str,
+}
+
+/// The schedule cannot be followed.
+#[cold]
+pub fn infeasible(thread: &Thread, refusal: &Refusal<'_>) -> ! {
+    write(|lines| {
+        head(lines, "infeasible", thread, refusal.blocked.map(|(op, _)| op));
+        lines.push(b"step=").push_number(u64::from(refusal.step) + 1).push(b"\nsteps=");
+        lines.push_number(refusal.length.into()).push(b"\ndue=").push_number(refusal.due.into());
+        lines.push(b"\nrecorded=").push(refusal.why.as_bytes()).push(b"\n");
+        if let Some((_, object)) = refusal.blocked {
+            lines.push(b"object=").push_hex(object as u64).push(b"\n");
+            deadlock::holders(thread.want.get(), thread, |holder| {
+                lines.push(b"holder=").push_number(holder.part.index.into()).push(b"\n");
+            });
+        }
+        thread::each(|other| {
+            let due = other.part.index == refusal.due && refusal.blocked.is_some();
+            if other.in_use.load(Acquire) == 1 && !due && schedule::could_run(other) {
+                lines.push(b"could=").push_number(other.part.index.into()).push(b"\n");
+            }
+        });
+    })
+}
+
+/// Tells that a step begins.
+pub fn tell_step(step: usize, index: u32, name: &[u8], op: u32, object: usize) {
+    let mut room = [0u8; 320];
+    let mut line = Path { to: &mut room, length: 0 };
+    let word = Op::from_number(op as u8).map_or("start", Op::word);
+    line.push(b"retake: step ").push_number(step as u64 + 1).push(b": thread ").push_number(index.into());
+    line.push(b" (").push(name).push(b"): ").push(word.as_bytes());
+    if object != 0 {
+        line.push(b" 0x").push_hex(object as u64);
+    }
+    line.push(b"\n");
+    let length = line.length.min(room.len());
+    // SAFETY: the bytes are ours.
+    unsafe { sys::write(2, room.as_ptr() as usize, length) };
 }
 
 fn head(lines: &mut Path<'_>, what: &str, thread: &Thread, op: Option<Op>) {

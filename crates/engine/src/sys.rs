@@ -101,6 +101,8 @@ calls! {
     personality(persona) = SYS_personality;
     /// Whether a file may be used.
     access(path, mode) = SYS_access;
+    /// Lists a directory.
+    getdents64(fd, to, length) = SYS_getdents64;
     /// Ends the process.
     exit_group(status) = SYS_exit_group;
     /// Settings of this process.
@@ -205,4 +207,36 @@ pub fn getpid_now() -> u32 {
 pub fn gettid_now() -> u32 {
     // SAFETY: asks and does nothing.
     unsafe { gettid() as u32 }
+}
+
+/// Calls `body` with the id of each thread that the kernel knows in this process. True if they cannot be listed.
+pub fn each_task(mut body: impl FnMut(u32)) -> bool {
+    let flags = (libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC) as usize;
+    let mut room = [0u64; 128];
+    // SAFETY: the path ends in a zero byte, the buffer is as long as said, and the kernel fills it with whole entries.
+    unsafe {
+        let fd = openat(libc::AT_FDCWD as usize, c"/proc/self/task".as_ptr() as usize, flags, 0);
+        if fd < 0 {
+            return true;
+        }
+        loop {
+            let length = getdents64(fd as usize, room.as_mut_ptr() as usize, size_of_val(&room));
+            if length <= 0 {
+                close(fd as usize);
+                return length < 0;
+            }
+            let bytes = core::slice::from_raw_parts(room.as_ptr().cast::<u8>(), length as usize);
+            let mut at = 0;
+            while at < bytes.len() {
+                // Each entry: inode (8), offset (8), length (2), type (1), name.
+                let name = &bytes[at + 19..];
+                let digits = name.iter().take_while(|byte| byte.is_ascii_digit());
+                let tid = digits.fold(0u32, |tid, digit| tid.wrapping_mul(10).wrapping_add(u32::from(digit - b'0')));
+                if tid != 0 {
+                    body(tid);
+                }
+                at += usize::from(u16::from_le_bytes([bytes[at + 16], bytes[at + 17]])).max(1);
+            }
+        }
+    }
 }

@@ -4,15 +4,17 @@
 //! outlives that thread, because destructors of thread-specific data still lock; it is used again once the kernel no
 //! longer knows the thread.
 
+use crate::deadlock::{Reads, Want};
 use crate::lock::Lock;
 use crate::messages::Messages;
 use crate::reader::Reader;
+use crate::schedule::Part;
 use crate::sys;
 use crate::tls;
 use crate::writer::Writer;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
 use retake_tape::board::Row;
 use retake_tape::entry::Signal;
 use retake_tape::layout::ThreadHeader;
@@ -127,6 +129,14 @@ pub struct Thread {
     pub park_key: usize,
     pub park_value: u64,
     pub park_next: *mut Thread,
+    /// What it waits for, if it is blocked.
+    pub want: Want,
+    /// Somebody has asked it to end: it may leave whatever it waits for.
+    pub is_cancelled: AtomicBool,
+    /// Its part in the schedule that is followed.
+    pub part: Part,
+    /// Read-write locks that it has for reading.
+    pub reads: Reads,
     /// It has left its tape behind and runs without.
     pub live: bool,
     /// Messages that it asked for.

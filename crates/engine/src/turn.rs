@@ -13,6 +13,7 @@ use crate::objects::Object;
 use crate::process::{self, mode};
 use crate::replay::Order;
 use crate::report;
+use crate::schedule;
 use crate::signals;
 use crate::thread::{self, Thread, fast};
 use core::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
@@ -133,6 +134,10 @@ pub struct Turn<'a, O: Object> {
     pub polls: bool,
     /// Whether a thread can be cancelled in the call.
     pub cancels: bool,
+    /// The call in a form that does not wait, for when a schedule is followed: `None` if it would have to.
+    pub attempt: Option<&'a dyn Fn() -> Option<c_int>>,
+    /// What the call returns when its time is over, if it has one.
+    pub late: c_int,
 }
 
 fn never(_: c_int) -> bool {
@@ -141,12 +146,12 @@ fn never(_: c_int) -> bool {
 
 impl<'a, O: Object> Turn<'a, O> {
     pub fn new(op: Op, address: usize, object: &'a O) -> Self {
-        Turn { op, address, object, obtained: never, polls: false, cancels: false }
+        Turn { op, address, object, obtained: never, polls: false, cancels: false, attempt: None, late: 0 }
     }
 
     /// Failing is finding nothing.
     pub fn polling(op: Op, address: usize, object: &'a O) -> Self {
-        Turn { op, address, object, obtained: never, polls: true, cancels: false }
+        Turn { polls: true, ..Turn::new(op, address, object) }
     }
 
     /// Obtains the object: `real` is the call as the program made it, `again` its blocking form for a replay.
@@ -154,11 +159,11 @@ impl<'a, O: Object> Turn<'a, O> {
     pub fn acquire(&self, real: impl FnOnce() -> c_int, again: impl FnOnce() -> c_int) -> c_int {
         let Some(thread) = enter() else { return real() };
         if recording() {
-            let result = cancellable(self.op, real);
+            let result = self.scheduled().unwrap_or_else(|| cancellable(self.op, real));
             self.record(thread, result);
             return result;
         }
-        let Some(step) = thread.step(self.op) else { return real() };
+        let Some(step) = thread.step_at(self.op, self.address) else { return real() };
         if step.result == CANCELLED {
             cancelled_here(thread, self.op, self.address);
         }
@@ -174,6 +179,17 @@ impl<'a, O: Object> Turn<'a, O> {
         self.object.taken(thread);
         self.replayed(thread, step.result);
         step.result as c_int
+    }
+
+    /// Following a schedule: what the call returns, made when this thread is named; `None` if the real call is to be made.
+    #[inline]
+    fn scheduled(&self) -> Option<c_int> {
+        schedule::before(self.op, self.address);
+        let attempt = self.attempt.filter(|_| schedule::is_on())?;
+        if self.late != 0 && schedule::is_rich() {
+            return Some(attempt().unwrap_or(self.late));
+        }
+        schedule::obtain(self.op, self.address, attempt)
     }
 
     /// Recording: the call has returned `result`.
@@ -211,6 +227,7 @@ impl<'a, O: Object> Turn<'a, O> {
     pub fn release(&self, real: impl FnOnce() -> c_int) -> c_int {
         let Some(thread) = enter() else { return real() };
         if recording() {
+            schedule::before(self.op, self.address);
             thread.begin();
             self.object.took(thread);
             if process::get().is_rich() {
@@ -224,7 +241,7 @@ impl<'a, O: Object> Turn<'a, O> {
             thread.finish();
             return result;
         }
-        let Some(step) = thread.step(self.op) else { return real() };
+        let Some(step) = thread.step_at(self.op, self.address) else { return real() };
         self.object.wait(thread, step.order);
         self.object.taken(thread);
         self.replayed(thread, step.result);
@@ -303,6 +320,12 @@ pub fn releasing(call: impl FnOnce() -> c_int) -> c_int {
 /// the result so again.
 #[inline]
 pub fn outcome(op: Op, polls: bool, real: impl FnOnce() -> i64, replay: impl FnOnce(i64)) -> i64 {
+    outcome_at(op, 0, polls, real, replay)
+}
+
+/// The same, of a call on `object`.
+#[inline]
+pub fn outcome_at(op: Op, object: usize, polls: bool, real: impl FnOnce() -> i64, replay: impl FnOnce(i64)) -> i64 {
     let Some(thread) = enter() else { return real() };
     if recording() {
         let result = cancellable(op, real);
@@ -312,19 +335,19 @@ pub fn outcome(op: Op, polls: bool, real: impl FnOnce() -> i64, replay: impl FnO
         }
         thread.happen();
         thread.finish();
-        tell(thread, op, thread.count(), 0, 0, result);
+        tell(thread, op, thread.count(), object, 0, result);
         return result;
     }
-    let Some(step) = thread.step(op) else { return real() };
+    let Some(step) = thread.step_at(op, object) else { return real() };
     if step.result == CANCELLED {
-        cancelled_here(thread, op, 0);
+        cancelled_here(thread, op, object);
     }
     if let Order::Edge { thread: other, count } = step.order {
         crate::park::wait_for_thread(thread, other, count);
     }
     undisturbed(|| replay(step.result));
     thread.happened();
-    tell(thread, op, thread.count(), 0, 0, step.result);
+    tell(thread, op, thread.count(), object, 0, step.result);
     step.result
 }
 

@@ -8,7 +8,7 @@
 //!
 //! Sources: nptl's `struct __pthread_mutex_s`, `struct __pthread_rwlock_arch_t`, `struct new_sem` of 2.34 to 2.41.
 
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use libc::c_int;
 use retake_engine::objects::{Crew, Slot, Touch, Words};
@@ -105,7 +105,8 @@ impl Mutex {
         }
     }
 
-    fn holder(&self) -> u32 {
+    /// The id of the thread that has it, or 0.
+    pub fn holder(&self) -> u32 {
         self.owner.load(Relaxed)
     }
 }
@@ -137,6 +138,11 @@ impl RwLock {
         }
     }
 
+    /// The id of the thread that has it for writing, or 0.
+    pub fn written_by(&self) -> u32 {
+        self.writing.load(SeqCst) as u32
+    }
+
     /// Whether the thread has it for writing.
     pub fn is_written_by(&self, tid: u32) -> bool {
         self.writing.load(Relaxed) as u32 == tid
@@ -151,7 +157,8 @@ pub struct Sem {
     pad: u32,
     word: AtomicU64,
     wanted: AtomicU32,
-    spare: u32,
+    /// The value as far as it is known that it was taken: a waiter that is on its way has not lowered it yet.
+    promised: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Sem>() == size_of::<libc::sem_t>());
@@ -161,10 +168,54 @@ impl Sem {
         Touch { word: &self.word, wanted: &self.wanted, shared: self.private != 0 }
     }
 
-    /// After `sem_init`, which leaves these bytes as they were.
-    pub fn clear(&self) {
+    /// After `sem_init` to `value`, which leaves these bytes as they were.
+    pub fn clear(&self, value: u32) {
+        self.promised.store(value, Relaxed);
         self.word.store(0, Relaxed);
         self.wanted.store(0, Relaxed);
+    }
+}
+
+impl Sem {
+    /// A thread is about to post it.
+    pub fn gives(&self) {
+        self.promised.fetch_add(1, SeqCst);
+    }
+
+    /// A thread has got it.
+    pub fn took(&self) {
+        self.promised.fetch_sub(1, SeqCst);
+    }
+
+    /// Whether it can come to a waiter without any more posts of this process.
+    pub fn can_come(&self) -> bool {
+        self.private != 0 || self.promised.load(SeqCst) as i32 != 0
+    }
+}
+
+/// `pthread_barrier_t`: how many have arrived, the last round that is complete, how many make one.
+#[repr(C)]
+pub struct Barrier {
+    arrived: AtomicU32,
+    round: AtomicU32,
+    count: u32,
+    shared: c_int,
+}
+
+impl Barrier {
+    /// Changes when those who wait may go on.
+    pub fn round(&self) -> u64 {
+        u64::from(self.round.load(SeqCst))
+    }
+
+    /// How many make a round.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether other processes may arrive at it.
+    pub fn is_shared(&self) -> bool {
+        self.shared != 0
     }
 }
 
@@ -175,6 +226,15 @@ impl Sem {
 pub unsafe fn once_is_done(control: *const c_int) -> bool {
     // SAFETY: glibc keeps its state in that one word.
     unsafe { (*control.cast::<AtomicI32>()).load(Acquire) & 2 != 0 }
+}
+
+/// Whether a `pthread_once_t` says that its routine is running.
+///
+/// # Safety
+/// `control` must be one.
+pub unsafe fn once_is_under_way(control: *const c_int) -> bool {
+    // SAFETY: as above.
+    unsafe { (*control.cast::<AtomicI32>()).load(Acquire) & 3 == 1 }
 }
 
 /// Locks and unlocks a mutex with glibc's own functions and looks whether its fields are what this file says.

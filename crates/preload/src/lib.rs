@@ -17,7 +17,7 @@ mod table;
 
 use libc::{c_char, c_int, c_void};
 use retake_engine::process::{self, Start};
-use retake_engine::{report, sys, thread};
+use retake_engine::{deadlock, report, sys, thread};
 use retake_tape::layout::born;
 
 unsafe extern "C" {
@@ -67,6 +67,7 @@ unsafe extern "C" fn start(_: c_int, argv: *mut *mut c_char, envp: *mut *mut c_c
             return;
         }
         report::set_callers(handle::callers);
+        deadlock::set_surface(&handle::needs::SURFACE);
         handle::modules::note_all();
         if !short_cut {
             handle::input::note_unsupported(b"this libc's mutexes, which are not laid out as expected: slower, and");

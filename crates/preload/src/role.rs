@@ -41,6 +41,6 @@ pub extern "C" fn retake_end_of_part() {
     if process::mode() == mode::REPLAY
         && let Some(thread) = thread::current()
     {
-        end::reached(thread, Op::Misc);
+        end::reached(thread, Op::Misc, 0);
     }
 }

@@ -23,6 +23,7 @@ pub mod matches;
 pub mod op;
 pub mod part;
 pub mod rich;
+pub mod schedule;
 pub mod session;
 pub mod varint;
 pub mod walk;

@@ -87,6 +87,10 @@ pub mod flag {
     pub const FULL: u32 = 1 << 8;
     /// A replay of one process alone: the library's participants get everything from their own tapes.
     pub const ALONE: u32 = 1 << 9;
+    /// The recording ended in a deadlock: so will the replay.
+    pub const DEADLOCK: u32 = 8;
+    /// The first process follows the schedule in the take.
+    pub const FOLLOW: u32 = 16;
 }
 
 /// What a thread does when its tape has no more events and the recording did not end there by itself.
@@ -117,12 +121,17 @@ pub struct Session {
     pub sequence: AtomicU64,
     /// Recordings that were cut short.
     pub cuts: AtomicU32,
+    /// 1 once somebody writes of a deadlock; 2 when it is written.
+    pub deadlock_state: AtomicU32,
+    pub deadlock_len: AtomicU32,
     /// 1 once somebody writes the report; 2 when it is written.
     pub report_state: AtomicU32,
     pub report_len: AtomicU32,
     pub pids_len: AtomicU32,
     /// Lines `key=value`, see `docs/replay.md`.
     pub report: [u8; REPORT_MAX],
+    /// Who waits for whom: lines `key=value`, see `docs/replay.md`.
+    pub deadlock: [u8; REPORT_MAX],
     /// Recorded id in the upper half, present id in the lower.
     pub pids: [AtomicU64; PIDS],
     /// What is known of each of them: see [`fate`].

@@ -95,6 +95,10 @@ impl Kit {
             let (ended, error) = (recorded.ended, tail(&recorded.stderr));
             return Err(format!("ended {ended} when recorded, not {}; standard error:\n{error}", ends.unwrap_or(0)));
         }
+        let is_dead = scratch.file_name().is_some_and(|name| name.to_string_lossy().contains("deadlock"));
+        if recorded.stderr.contains("retake: deadlock") && !is_dead {
+            return Err(format!("a deadlock was told of where there is none:\n{}", recorded.stderr));
+        }
         for replay in 1..=replays {
             let kept = || format!("\ntake: {}", take.display());
             let replayed = self.replay(&take).map_err(|e| format!("replay {replay} of {replays}: {e}{}", kept()))?;

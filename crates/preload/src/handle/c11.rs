@@ -24,9 +24,9 @@ fn code(result: c_int) -> c_int {
     }
 }
 
-pub unsafe fn lock(m: *mut Mutex) -> c_int {
+pub unsafe fn lock(m: *mut Mutex, from: usize) -> c_int {
     // SAFETY: the program's mutex; so for the others.
-    code(unsafe { mutex::lock(m) })
+    code(unsafe { mutex::lock(m, from) })
 }
 
 pub unsafe fn trylock(m: *mut Mutex) -> c_int {

@@ -10,16 +10,18 @@ use crate::handle::mutex;
 use crate::table::cond::real;
 use crate::table::mutex::real as real_mutex;
 use libc::{EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, pthread_cond_t, timespec};
+use retake_engine::deadlock::{self, Wanted, want};
 use retake_engine::objects::{Meeting, Object};
 use retake_engine::park;
 use retake_engine::replay::Order;
+use retake_engine::schedule;
 use retake_engine::thread::Thread;
 use retake_engine::turn::{self, CANCELLED};
 use retake_tape::op::Op;
 
 pub unsafe fn wait(c: *mut pthread_cond_t, m: *mut Mutex) -> c_int {
     // SAFETY: the program's condition and mutex.
-    unsafe { wait_by(Op::CondWait, c, m, || real::pthread_cond_wait(c, m)) }
+    unsafe { wait_by(Op::CondWait, c, m, || for_ever(c, m, || real::pthread_cond_wait(c, m))) }
 }
 
 pub unsafe fn timedwait(c: *mut pthread_cond_t, m: *mut Mutex, until: *const timespec) -> c_int {
@@ -32,6 +34,13 @@ pub unsafe fn clockwait(c: *mut pthread_cond_t, m: *mut Mutex, id: clockid_t, un
     unsafe { wait_by(Op::CondTimed, c, m, || real::pthread_cond_clockwait(c, m, id, until)) }
 }
 
+/// Waits for the condition, possibly for ever.
+pub fn for_ever(c: *mut pthread_cond_t, m: *mut Mutex, call: impl FnOnce() -> c_int) -> c_int {
+    let Some(thread) = turn::enter() else { return call() };
+    let wanted = Wanted { kind: want::CONDITION, object: c as usize, mark: m as u64 };
+    deadlock::blocking_for(thread, Op::CondWait, wanted, call)
+}
+
 /// Whether the mutex is the waiter's again after such a result.
 fn has_mutex(result: i64) -> bool {
     matches!(result, 0 | CANCELLED) || result == i64::from(ETIMEDOUT) || result == i64::from(EOWNERDEAD)
@@ -41,15 +50,56 @@ fn has_mutex(result: i64) -> bool {
 pub unsafe fn wait_by(op: Op, c: *mut pthread_cond_t, m: *mut Mutex, call: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
     if turn::recording() {
+        // SAFETY: the program's condition and mutex.
+        if let Some(result) = unsafe { scheduled(thread, op, c, m) } {
+            return result;
+        }
         turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
+        let condition = Meeting(c as usize);
+        condition.waits();
         // SAFETY: a cancelled waiter has its mutex again before its clean-up handlers run.
-        let result = turn::inside(call, || unsafe { record_cancelled(op, c, m) });
+        let result = turn::inside(call, || unsafe {
+            condition.waited(false);
+            record_cancelled(op, c, m);
+        });
+        condition.waited(result == 0);
         // SAFETY: the waiter has its mutex again.
         unsafe { record(thread, op, c, m, i64::from(result)) };
         return result;
     }
     // SAFETY: the program's condition and mutex.
     unsafe { replay(thread, op, c, m, call) }
+}
+
+/// Following a schedule: nobody waits for the real condition. `None` if no schedule is followed.
+unsafe fn scheduled(thread: &mut Thread, op: Op, c: *mut pthread_cond_t, m: *mut Mutex) -> Option<c_int> {
+    if !schedule::takes_part() {
+        return None;
+    }
+    // SAFETY: the waiter has its mutex, gives it up, and takes it again.
+    unsafe {
+        let release = || {
+            if let Some(thread) = turn::enter() {
+                turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
+            }
+            real_mutex::pthread_mutex_unlock(m);
+        };
+        let attempt = || real_mutex::pthread_mutex_trylock(m) == 0;
+        let waited = schedule::wait_for_condition(c as usize, m as usize, op == Op::CondTimed, release, attempt);
+        let result = match waited {
+            Some(late) => {
+                if late {
+                    ETIMEDOUT
+                } else {
+                    0
+                }
+            }
+            // The schedule is over. Whoever waited comes back, as if woken for nothing.
+            None => real_mutex::pthread_mutex_lock(m),
+        };
+        record(thread, op, c, m, i64::from(result));
+        Some(result)
+    }
 }
 
 unsafe fn record(thread: &mut Thread, op: Op, c: *mut pthread_cond_t, m: *mut Mutex, result: i64) {
@@ -61,6 +111,7 @@ unsafe fn record(thread: &mut Thread, op: Op, c: *mut pthread_cond_t, m: *mut Mu
         match unsafe { (*m).slot() } {
             Some(slot) => {
                 slot.took(thread);
+                slot.set_from(0);
                 version = slot.version();
             }
             None => Meeting(m as usize).took(thread),
@@ -92,14 +143,14 @@ unsafe fn replay(
     m: *mut Mutex,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
-    // A handler that ran inside the wait ran without the mutex.
-    let given = thread.is_signal_next();
+    // A handler that ran inside the wait ran without the mutex, and whoever waited for ever did not keep it.
+    let given = thread.is_signal_next() || thread.is_at_end();
     if given {
         turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
         // SAFETY: the waiter has its mutex.
         unsafe { mutex::give(m, || real_mutex::pthread_mutex_unlock(m)) };
     }
-    let Some(step) = thread.step(op) else { return call() };
+    let Some(step) = thread.step_at(op, c as usize) else { return call() };
     if has_mutex(step.result) {
         // SAFETY: the waiter has its mutex, gives it up, and takes it again.
         unsafe {
@@ -143,8 +194,12 @@ pub unsafe fn broadcast(c: *mut pthread_cond_t) -> c_int {
 pub unsafe fn signal_by(op: Op, c: *mut pthread_cond_t, call: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
     if turn::recording() {
+        schedule::before(op, c as usize);
+        schedule::signals(c as usize, op == Op::CondBroadcast);
         thread.begin();
-        Meeting(c as usize).leave_word(thread);
+        let condition = Meeting(c as usize);
+        condition.leave_word(thread);
+        condition.wakes(op == Op::CondBroadcast);
         thread.happen();
         thread.finish();
         turn::tell(thread, op, thread.count(), c as usize, 0, 0);
@@ -156,6 +211,21 @@ pub unsafe fn signal_by(op: Op, c: *mut pthread_cond_t, call: impl FnOnce() -> c
     thread.happened();
     turn::tell(thread, op, thread.count(), c as usize, 0, 0);
     0
+}
+
+pub unsafe fn init(c: *mut pthread_cond_t, attributes: *const libc::pthread_condattr_t) -> c_int {
+    // SAFETY: the program's condition and attributes.
+    unsafe {
+        let result = real::pthread_cond_init(c, attributes);
+        if result == 0 && turn::enter().is_some() {
+            let mut shared = 0;
+            if !attributes.is_null() {
+                libc::pthread_condattr_getpshared(attributes, &raw mut shared);
+            }
+            Meeting(c as usize).begin(shared == libc::PTHREAD_PROCESS_SHARED);
+        }
+        result
+    }
 }
 
 pub unsafe fn destroy(c: *mut pthread_cond_t) -> c_int {

@@ -8,13 +8,14 @@ use crate::glibc::Mutex;
 use crate::handle::input::note_unsupported;
 use crate::table::mutex::real;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
-use libc::{EOWNERDEAD, c_int, clockid_t, timespec};
+use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, timespec};
+use retake_engine::deadlock::{self, want};
 use retake_engine::objects::{Meeting, Object, Slot};
 use retake_engine::process;
 use retake_engine::replay::Order;
 use retake_engine::thread::{Thread, fast};
 use retake_engine::turn::{self, Turn};
-use retake_engine::{sys, tls};
+use retake_engine::{schedule, sys, tls};
 use retake_tape::op::Op;
 
 /// The holder died; the mutex was obtained all the same.
@@ -23,13 +24,15 @@ fn obtained(result: c_int) -> bool {
 }
 
 #[inline(always)]
-pub unsafe fn lock(m: *mut Mutex) -> c_int {
+/// `from` is kept, so that a deadlock can be told with the line that is in the way.
+pub unsafe fn lock(m: *mut Mutex, from: usize) -> c_int {
     let thread = tls::get();
     // SAFETY: the thread is null or this one's own; the mutex is the program's.
     unsafe {
         if !thread.is_null() && (*m).is_plain() {
             let short = (*thread).fast.load(Relaxed);
             if short == fast::RECORD && (*m).take_if_free((*thread).tid) {
+                (*m).words().wanted.store(from as u32, Relaxed);
                 return record_taken(thread, m);
             }
             if short == fast::REPLAY {
@@ -39,7 +42,7 @@ pub unsafe fn lock(m: *mut Mutex) -> c_int {
                 }
             }
         }
-        lock_slowly(m)
+        lock_slowly(m, from)
     }
 }
 
@@ -103,27 +106,41 @@ unsafe fn replay_hand_over(thread: *mut Thread, m: *mut Mutex) -> bool {
 
 #[cold]
 #[inline(never)]
-unsafe fn lock_slowly(m: *mut Mutex) -> c_int {
+unsafe fn lock_slowly(m: *mut Mutex, from: usize) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexLock, m, || real::pthread_mutex_lock(m)) }
+    unsafe { acquire(Op::MutexLock, m, from, || lock_or_wait(m)) }
+}
+
+/// Locks by the real functions. Only one who has to wait tells what it waits for.
+unsafe fn lock_or_wait(m: *mut Mutex) -> c_int {
+    // SAFETY: the program's mutex.
+    unsafe {
+        if (*m).is_mine_again(sys_tid()) {
+            return real::pthread_mutex_lock(m);
+        }
+        match real::pthread_mutex_trylock(m) {
+            EBUSY => deadlock::blocking(Op::MutexLock, want::MUTEX, m as usize, || real::pthread_mutex_lock(m)),
+            result => result,
+        }
+    }
 }
 
 pub unsafe fn trylock(m: *mut Mutex) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexTry, m, || real::pthread_mutex_trylock(m)) }
+    unsafe { acquire(Op::MutexTry, m, 0, || real::pthread_mutex_trylock(m)) }
 }
 
 pub unsafe fn timedlock(m: *mut Mutex, until: *const timespec) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexTimed, m, || real::pthread_mutex_timedlock(m, until)) }
+    unsafe { acquire(Op::MutexTimed, m, 0, || real::pthread_mutex_timedlock(m, until)) }
 }
 
 pub unsafe fn clocklock(m: *mut Mutex, id: clockid_t, until: *const timespec) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexTimed, m, || real::pthread_mutex_clocklock(m, id, until)) }
+    unsafe { acquire(Op::MutexTimed, m, 0, || real::pthread_mutex_clocklock(m, id, until)) }
 }
 
-unsafe fn acquire(op: Op, m: *mut Mutex, call: impl FnOnce() -> c_int) -> c_int {
+unsafe fn acquire(op: Op, m: *mut Mutex, from: usize, call: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program's mutex.
     unsafe {
         if (*m).is_robust() && Meeting(m as usize).is_out_of_reach() {
@@ -131,20 +148,27 @@ unsafe fn acquire(op: Op, m: *mut Mutex, call: impl FnOnce() -> c_int) -> c_int 
             return call();
         }
         if (*m).is_mine_again(sys_tid()) {
+            schedule::plain_point(op, m as usize);
             return call();
         }
+        let attempt = || Some(real::pthread_mutex_trylock(m)).filter(|result| *result != EBUSY);
         let again = || lock_in_turn(m);
         let slot = (*m).slot();
         let meeting = Meeting(m as usize);
+        let waits = op != Op::MutexTry;
+        let late = if op == Op::MutexTimed { ETIMEDOUT } else { 0 };
+        let attempt: Option<&dyn Fn() -> Option<c_int>> = if waits { Some(&attempt) } else { None };
         match &slot {
             Some(slot) => {
-                Turn { op, address: m as usize, object: slot, obtained, polls: op == Op::MutexTry, cancels: false }
-                    .acquire(call, again)
+                let turn = Turn { obtained, polls: !waits, attempt, late, ..Turn::new(op, m as usize, slot) };
+                let result = turn.acquire(call, again);
+                if turn::recording() && (result == 0 || obtained(result)) {
+                    slot.set_from(from as u32);
+                }
+                result
             }
-            None => {
-                Turn { op, address: m as usize, object: &meeting, obtained, polls: op == Op::MutexTry, cancels: false }
-                    .acquire(call, again)
-            }
+            None => Turn { obtained, polls: !waits, attempt, late, ..Turn::new(op, m as usize, &meeting) }
+                .acquire(call, again),
         }
     }
 }
@@ -209,7 +233,10 @@ unsafe fn unlock_slowly(m: *mut Mutex) -> c_int {
         let Some(thread) = turn::enter() else { return real::pthread_mutex_unlock(m) };
         // Locking again was not told; nor is unlocking so often.
         if (*m).will_be_free(sys_tid()) {
+            schedule::before(Op::MutexUnlock, m as usize);
             turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
+        } else {
+            schedule::plain_point(Op::MutexUnlock, m as usize);
         }
         turn::releasing(|| give(m, || real::pthread_mutex_unlock(m)))
     }

@@ -3,6 +3,7 @@
 use crate::table::openmp::real;
 use libc::{c_int, c_void};
 use retake_engine::objects::Meeting;
+use retake_engine::schedule;
 use retake_engine::turn::{self, Turn};
 use retake_tape::op::Op;
 
@@ -21,6 +22,7 @@ fn enter(op: Op, address: usize, call: impl Fn()) {
 
 fn leave(op: Op, address: usize) {
     if let Some(thread) = turn::enter() {
+        schedule::before(op, address);
         turn::tell(thread, op, 0, address, 0, 0);
     }
 }

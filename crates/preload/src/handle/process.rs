@@ -4,6 +4,7 @@ use crate::table::process::real;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use libc::{c_char, c_int, c_void, pid_t};
 use retake_engine::process::{self, mode};
+use retake_engine::schedule;
 use retake_engine::turn;
 use retake_engine::{end, signals, sys, thread};
 use retake_tape::layout::state;
@@ -285,6 +286,10 @@ pub fn ending(how: u32, status: c_int) {
         return;
     }
     let by = thread::current().map_or(0, |thread| thread.number);
+    schedule::before(Op::Exit, 0);
+    if let Some(thread) = turn::enter() {
+        turn::tell(thread, Op::Exit, 0, 0, 0, i64::from(status));
+    }
     match process::mode() {
         mode::RECORD => {
             // SAFETY: the header is mapped while recording.

@@ -3,8 +3,11 @@
 use crate::glibc::RwLock;
 use crate::handle::mutex::sys_tid;
 use crate::table::rwlock::real;
-use libc::{c_int, clockid_t, timespec};
+use libc::{EBUSY, ETIMEDOUT, c_int, clockid_t, timespec};
+use retake_engine::deadlock::{self, want};
 use retake_engine::objects::{Readers, Writer};
+use retake_engine::schedule;
+use retake_engine::thread;
 use retake_engine::turn::{self, Turn};
 use retake_tape::op::Op;
 
@@ -14,7 +17,16 @@ unsafe fn read(op: Op, l: *mut RwLock, call: impl FnOnce() -> c_int) -> c_int {
         let object = Readers((*l).crew());
         let mut turn = Turn::new(op, l as usize, &object);
         turn.polls = op == Op::RwTryRead;
-        turn.acquire(call, || real::pthread_rwlock_rdlock(l))
+        turn.late = if op == Op::RwTimedRead { ETIMEDOUT } else { 0 };
+        let attempt = || Some(real::pthread_rwlock_tryrdlock(l)).filter(|result| *result != EBUSY);
+        turn.attempt = if turn.polls { None } else { Some(&attempt) };
+        let result = turn.acquire(call, || real::pthread_rwlock_rdlock(l));
+        if result == 0
+            && let Some(thread) = thread::current()
+        {
+            thread.reads.add(l as usize);
+        }
+        result
     }
 }
 
@@ -24,13 +36,21 @@ unsafe fn write(op: Op, l: *mut RwLock, call: impl FnOnce() -> c_int) -> c_int {
         let object = Writer((*l).crew());
         let mut turn = Turn::new(op, l as usize, &object);
         turn.polls = op == Op::RwTryWrite;
+        turn.late = if op == Op::RwTimedWrite { ETIMEDOUT } else { 0 };
+        let attempt = || Some(real::pthread_rwlock_trywrlock(l)).filter(|result| *result != EBUSY);
+        turn.attempt = if turn.polls { None } else { Some(&attempt) };
         turn.acquire(call, || real::pthread_rwlock_wrlock(l))
     }
 }
 
 pub unsafe fn rdlock(l: *mut RwLock) -> c_int {
     // SAFETY: the program's lock; so for the others.
-    unsafe { read(Op::RwRead, l, || real::pthread_rwlock_rdlock(l)) }
+    unsafe {
+        read(Op::RwRead, l, || match real::pthread_rwlock_tryrdlock(l) {
+            EBUSY => deadlock::blocking(Op::RwRead, want::READ, l as usize, || real::pthread_rwlock_rdlock(l)),
+            result => result,
+        })
+    }
 }
 
 pub unsafe fn tryrdlock(l: *mut RwLock) -> c_int {
@@ -50,7 +70,12 @@ pub unsafe fn clockrdlock(l: *mut RwLock, id: clockid_t, until: *const timespec)
 
 pub unsafe fn wrlock(l: *mut RwLock) -> c_int {
     // SAFETY: as above.
-    unsafe { write(Op::RwWrite, l, || real::pthread_rwlock_wrlock(l)) }
+    unsafe {
+        write(Op::RwWrite, l, || match real::pthread_rwlock_trywrlock(l) {
+            EBUSY => deadlock::blocking(Op::RwWrite, want::WRITE, l as usize, || real::pthread_rwlock_wrlock(l)),
+            result => result,
+        })
+    }
 }
 
 pub unsafe fn trywrlock(l: *mut RwLock) -> c_int {
@@ -72,7 +97,11 @@ pub unsafe fn unlock(l: *mut RwLock) -> c_int {
     // SAFETY: as above.
     unsafe {
         if let Some(thread) = turn::enter() {
+            schedule::before(Op::RwUnlock, l as usize);
             turn::tell(thread, Op::RwUnlock, 0, l as usize, 0, 0);
+            if !(*l).is_written_by(sys_tid()) {
+                thread.reads.remove(l as usize);
+            }
             if !turn::recording() && (*l).is_written_by(sys_tid()) {
                 (*l).crew().give();
             }

@@ -5,6 +5,7 @@ use crate::errno;
 use crate::glibc::Sem;
 use crate::table::sem::real;
 use libc::{c_int, c_uint, clockid_t, timespec};
+use retake_engine::deadlock::{self, want};
 use retake_engine::turn::{self, Turn};
 use retake_tape::op::Op;
 
@@ -29,6 +30,10 @@ unsafe fn take(op: Op, s: *mut Sem, call: impl FnOnce() -> c_int) -> c_int {
     let mut turn = Turn::new(op, s as usize, &object);
     turn.polls = op == Op::SemTry;
     turn.cancels = true;
+    turn.late = if op == Op::SemTimed { libc::ETIMEDOUT } else { 0 };
+    // SAFETY: the program's semaphore.
+    let attempt = || Some(reason(unsafe { real::sem_trywait(s) })).filter(|result| *result != libc::EAGAIN);
+    turn.attempt = if turn.polls { None } else { Some(&attempt) };
     let mut before = errno::get();
     // SAFETY: the program's semaphore.
     let again = || unsafe {
@@ -42,6 +47,9 @@ unsafe fn take(op: Op, s: *mut Sem, call: impl FnOnce() -> c_int) -> c_int {
     let got = turn.acquire(|| reason(call()), again);
     if got != 0 {
         before = got;
+    } else {
+        // SAFETY: as above.
+        unsafe { (*s).took() };
     }
     errno::set(before);
     if got == 0 { 0 } else { -1 }
@@ -49,7 +57,9 @@ unsafe fn take(op: Op, s: *mut Sem, call: impl FnOnce() -> c_int) -> c_int {
 
 pub unsafe fn wait(s: *mut Sem) -> c_int {
     // SAFETY: the program's semaphore; so for the others.
-    unsafe { take(Op::SemWait, s, || real::sem_wait(s)) }
+    unsafe {
+        take(Op::SemWait, s, || deadlock::blocking(Op::SemWait, want::SEMAPHORE, s as usize, || real::sem_wait(s)))
+    }
 }
 
 pub unsafe fn trywait(s: *mut Sem) -> c_int {
@@ -70,6 +80,7 @@ pub unsafe fn clockwait(s: *mut Sem, id: clockid_t, until: *const timespec) -> c
 pub unsafe fn post(s: *mut Sem) -> c_int {
     // SAFETY: as above.
     let object = unsafe { (*s).touch() };
+    unsafe { (*s).gives() };
     let turn = Turn::new(Op::SemPost, s as usize, &object);
     // SAFETY: as above.
     result(turn.release(|| reason(unsafe { real::sem_post(s) })))
@@ -93,7 +104,7 @@ pub unsafe fn init(s: *mut Sem, shared: c_int, value: c_uint) -> c_int {
     unsafe {
         let result = real::sem_init(s, shared, value);
         if result == 0 {
-            (*s).clear();
+            (*s).clear(value);
         }
         result
     }

@@ -37,6 +37,15 @@ fn action(number: c_int) -> *mut Action {
     unsafe { (*ACTIONS.0.get()).as_mut_ptr().add(number as usize) }
 }
 
+/// Whether the program has a handler that a signal could run at any time.
+pub fn has_handlers() -> bool {
+    (1..SIGNALS as c_int).any(|number| {
+        // SAFETY: one of the table's.
+        let handler = unsafe { (*action(number)).sa_sigaction };
+        handler != SIG_DFL && handler != SIG_IGN
+    })
+}
+
 fn is_caught(number: c_int) -> bool {
     (1..SIGNALS as c_int).contains(&number)
         && !FAULTS.contains(&number)

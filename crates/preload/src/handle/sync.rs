@@ -1,18 +1,24 @@
 //! Spinlocks, barriers, once.
 
-use crate::glibc::once_is_done;
+use crate::glibc::{Barrier, once_is_done, once_is_under_way};
 use crate::handle::modules::is_unwinders;
 use crate::table::sync::{Routine, real};
 use libc::{c_int, pthread_barrier_t, pthread_spinlock_t};
+use retake_engine::deadlock::{self, want};
 use retake_engine::objects::{Meeting, Nothing, Object};
+use retake_engine::schedule;
 use retake_engine::sys;
 use retake_engine::thread::{self, Thread, waiting};
 use retake_engine::turn::{self, Turn};
 use retake_tape::op::Op;
+use retake_tape::rich;
 
 pub unsafe fn spin_lock(l: *mut pthread_spinlock_t) -> c_int {
     let object = Meeting(l as usize);
-    let turn = Turn::new(Op::SpinLock, l as usize, &object);
+    let mut turn = Turn::new(Op::SpinLock, l as usize, &object);
+    // SAFETY: the program's lock.
+    let attempt = || Some(unsafe { real::pthread_spin_trylock(l) }).filter(|result| *result == 0);
+    turn.attempt = Some(&attempt);
     // SAFETY: the program's lock.
     unsafe { turn.acquire(|| real::pthread_spin_lock(l), || real::pthread_spin_lock(l)) }
 }
@@ -26,6 +32,7 @@ pub unsafe fn spin_trylock(l: *mut pthread_spinlock_t) -> c_int {
 
 pub unsafe fn spin_unlock(l: *mut pthread_spinlock_t) -> c_int {
     if let Some(thread) = turn::enter() {
+        schedule::before(Op::SpinUnlock, l as usize);
         turn::tell(thread, Op::SpinUnlock, 0, l as usize, 0, 0);
     }
     // SAFETY: the program's lock.
@@ -42,12 +49,25 @@ pub unsafe fn spin_init(l: *mut pthread_spinlock_t, shared: c_int) -> c_int {
 
 /// Everyone passes together; which of them is told so is the only thing that could differ.
 pub unsafe fn barrier_wait(b: *mut pthread_barrier_t) -> c_int {
-    let result = turn::outcome(
+    // SAFETY: the program's barrier.
+    let arrive = || i64::from(unsafe { real::pthread_barrier_wait(b) });
+    let result = turn::outcome_at(
         Op::Barrier,
+        b as usize,
         false,
-        // SAFETY: the program's barrier.
-        || i64::from(unsafe { real::pthread_barrier_wait(b) }),
+        || {
+            // SAFETY: the program's barrier.
+            let count = unsafe { (*b.cast::<Barrier>()).count() };
+            match schedule::barrier(b as usize, count) {
+                Some(last) => i64::from(if last { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }),
+                None => deadlock::blocking(Op::Barrier, want::BARRIER, b as usize, arrive),
+            }
+        },
         |_| {
+            // Arriving is told, too: it is half of what happens here.
+            if let Some(thread) = turn::enter() {
+                turn::tell(thread, Op::Barrier, 0, b as usize, 0, rich::WAITS);
+            }
             // SAFETY: the program's barrier.
             unsafe { real::pthread_barrier_wait(b) };
         },
@@ -67,6 +87,9 @@ pub unsafe fn once(control: *mut c_int, routine: Routine) -> c_int {
         return call(routine);
     }
     let (Some(thread), Some(wanted)) = (turn::enter(), routine) else { return call(routine) };
+    schedule::before(Op::Once, control as usize);
+    // SAFETY: the program's control word. If its routine is under way in another thread, this one has to wait.
+    let _ = schedule::obtain(Op::Once, control as usize, || unsafe { !once_is_under_way(control) }.then_some(()));
     if !turn::recording() {
         let Some(step) = thread.step(Op::Once) else { return call(routine) };
         Nothing.wait(thread, step.order);
@@ -142,6 +165,13 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
     let call = || unsafe { real::__cxa_guard_acquire(guard) };
     let Some(thread) = turn::enter() else { return call() };
     if turn::recording() {
+        // SAFETY: the program's guard: its second byte says whether the variable is being made.
+        let is_under_way = || unsafe { core::ptr::read_volatile(guard.add(1)) } != 0;
+        // SAFETY: as above; its first byte says whether it is made.
+        if !is_under_way() && unsafe { core::ptr::read_volatile(guard) } == 0 {
+            schedule::before(Op::Once, guard as usize);
+        }
+        let _ = schedule::obtain(Op::Once, guard as usize, || (!is_under_way()).then_some(()));
         let result = call();
         if result != 0 {
             note_run(thread, guard as usize, guard as i64);

@@ -1,15 +1,16 @@
 //! Threads: each is named by its place in the tree of creations, which is the same in every run.
 
-use crate::handle::{callers, debugger};
-use crate::table::thread::{Start, real};
+use crate::handle::{callers, debugger, needs};
+use crate::table::thread::{Destructor, Start, real};
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_t, timespec};
+use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_key_t, pthread_t, timespec};
+use retake_engine::deadlock::{self, want};
 use retake_engine::objects::Nothing;
 use retake_engine::park;
 use retake_engine::process::{self, Creation};
 use retake_engine::thread::{self, Thread};
 use retake_engine::turn::{self, Turn};
-use retake_engine::{apart, signals, tls};
+use retake_engine::{apart, schedule, signals, tls};
 use retake_tape::layout::born;
 use retake_tape::op::Op;
 
@@ -60,6 +61,7 @@ pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Th
     process::get().threaded = true;
     thread.creations += 1;
     if turn::recording() {
+        schedule::before(Op::ThreadCreate, 0);
         // No handler between the event and the new thread: a replay could not tell whether it ran before or after.
         let before = signals::hold();
         let number = process::next_number();
@@ -75,6 +77,7 @@ pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Th
             thread.finish();
         }
         signals::release(before);
+        schedule::plain_point(Op::ThreadCreate, 0);
         return result;
     }
     let Some(step) = thread.step(Op::ThreadCreate) else { return call(None) };
@@ -111,8 +114,13 @@ fn make(
         child.pcs = callers();
     }
     let child_at = core::ptr::from_mut(child);
+    deadlock::begins();
+    schedule::creates(child);
     let result = call(Some(child));
     if result != 0 {
+        deadlock::begins_not();
+        // SAFETY: the thread never came to be.
+        schedule::creates_not(unsafe { &*child_at });
         // SAFETY: the thread never came to be.
         unsafe { (*child_at).in_use.store(0, Release) };
     }
@@ -158,6 +166,7 @@ pub unsafe fn run<R>(child: *mut Thread, body: impl FnOnce() -> R) -> R {
     // SAFETY: asks and does nothing.
     turn::tell(thread, Op::ThreadStart, 0, thread.start, unsafe { libc::pthread_self() }, 0);
     park::begun();
+    schedule::starts(thread);
     let _ended = AtEnd;
     body()
 }
@@ -167,6 +176,7 @@ struct AtEnd;
 
 impl Drop for AtEnd {
     fn drop(&mut self) {
+        schedule::ends();
         park::ended();
         if let Some(thread) = thread::current() {
             if !turn::recording() && turn::enter().is_some() {
@@ -176,6 +186,8 @@ impl Drop for AtEnd {
             // SAFETY: the header lives as long as the process.
             unsafe { (*thread.header).ended.store(1, Relaxed) };
             thread.in_use.store(2, Release);
+            deadlock::ends();
+            schedule::has_ended(thread);
         }
     }
 }
@@ -185,12 +197,19 @@ unsafe fn join_by(op: Op, t: pthread_t, to: *mut *mut c_void, call: impl FnOnce(
     turn.polls = op == Op::ThreadTryJoin;
     turn.cancels = true;
     // SAFETY: the program's thread.
+    let attempt = || (!needs::runs(t)).then(|| unsafe { real::pthread_join(t, to) });
+    turn.attempt = if turn.polls { None } else { Some(&attempt) };
+    // SAFETY: the program's thread.
     turn.acquire(call, || park::aside(|| unsafe { real::pthread_join(t, to) }))
 }
 
 pub unsafe fn join(t: pthread_t, to: *mut *mut c_void) -> c_int {
     // SAFETY: the program's thread; so for the others.
-    unsafe { join_by(Op::ThreadJoin, t, to, || real::pthread_join(t, to)) }
+    unsafe {
+        join_by(Op::ThreadJoin, t, to, || {
+            deadlock::blocking(Op::ThreadJoin, want::JOIN, t as usize, || real::pthread_join(t, to))
+        })
+    }
 }
 
 pub unsafe fn tryjoin(t: pthread_t, to: *mut *mut c_void) -> c_int {
@@ -206,6 +225,29 @@ pub unsafe fn timedjoin(t: pthread_t, to: *mut *mut c_void, until: *const timesp
 pub unsafe fn clockjoin(t: pthread_t, to: *mut *mut c_void, id: clockid_t, until: *const timespec) -> c_int {
     // SAFETY: as above.
     unsafe { join_by(Op::ThreadJoin, t, to, || real::pthread_clockjoin_np(t, to, id, until)) }
+}
+
+/// It may leave whatever it waits for, and so is not dead.
+pub unsafe fn cancel(t: pthread_t) -> c_int {
+    if let (Some(_), Some(target)) = (turn::enter(), needs::by_handle(t)) {
+        target.is_cancelled.store(true, Release);
+    }
+    // SAFETY: the program's thread.
+    unsafe { real::pthread_cancel(t) }
+}
+
+pub unsafe fn key_create(to: *mut pthread_key_t, destructor: Destructor) -> c_int {
+    if destructor.is_some() {
+        deadlock::has_destructors();
+    }
+    // SAFETY: the program's arguments.
+    unsafe { real::pthread_key_create(to, destructor) }
+}
+
+pub unsafe fn at_thread_exit(destructor: Destructor, object: *mut c_void, library: *mut c_void) -> c_int {
+    deadlock::has_destructors();
+    // SAFETY: the program's arguments.
+    unsafe { real::__cxa_thread_atexit_impl(destructor, object, library) }
 }
 
 /// An event only if the thread was cancelled here. In a replay a cancellation that has come early waits.

@@ -8,6 +8,7 @@ use crate::errno;
 use crate::table::time::real;
 use libc::{EINTR, c_int, c_uint, c_void, clock_t, clockid_t, time_t, timespec, timeval, tms};
 use retake_engine::process;
+use retake_engine::schedule;
 use retake_engine::sys;
 use retake_engine::thread::Thread;
 use retake_engine::turn::{self, CANCELLED};
@@ -128,6 +129,12 @@ pub unsafe fn timespec_get(to: *mut timespec, base: c_int) -> c_int {
 /// Sleeps by `call`, which returns 0 or a reason; the same is returned. `left` is where the rest of the time goes.
 pub unsafe fn sleep_by(length: *const timespec, left: *mut timespec, call: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
+    if schedule::is_on() {
+        // Whoever is named next comes next, however long anybody sleeps.
+        thread.rests().slept();
+        schedule::yields();
+        return 0;
+    }
     if turn::recording() {
         let result = turn::cancellable(Op::Sleep, call);
         if result == EINTR {
@@ -225,6 +232,7 @@ pub unsafe fn sched_yield() -> c_int {
         step_back(thread);
         return 0;
     }
+    schedule::yields();
     // SAFETY: asks for nothing.
     unsafe { real::sched_yield() }
 }

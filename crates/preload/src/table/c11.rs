@@ -9,7 +9,7 @@ use libc::{c_int, c_void, pthread_cond_t, pthread_t, timespec};
 pub type Start = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 
 interpose! {
-    Acquire fn mtx_lock      (m: *mut Mutex) -> c_int                                                   => c11::lock;
+    Lock    fn mtx_lock      (m: *mut Mutex) -> c_int                                                   => c11::lock;
     Acquire fn mtx_trylock   (m: *mut Mutex) -> c_int                                                   => c11::trylock;
     Acquire fn mtx_timedlock (m: *mut Mutex, until: *const timespec) -> c_int                           => c11::timedlock;
     Release fn mtx_unlock    (m: *mut Mutex) -> c_int                                                   => c11::unlock;

@@ -10,5 +10,6 @@ interpose! {
     Wait    fn pthread_cond_clockwait (c: *mut pthread_cond_t, m: *mut Mutex, id: clockid_t, until: *const timespec) -> c_int => cond::clockwait;
     Release fn pthread_cond_signal    (c: *mut pthread_cond_t) -> c_int                                                       => cond::signal;
     Release fn pthread_cond_broadcast (c: *mut pthread_cond_t) -> c_int                                                       => cond::broadcast;
+    Release fn pthread_cond_init      (c: *mut pthread_cond_t, a: *const libc::pthread_condattr_t) -> c_int                   => cond::init;
     Release fn pthread_cond_destroy   (c: *mut pthread_cond_t) -> c_int                                                       => cond::destroy;
 }

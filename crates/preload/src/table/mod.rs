@@ -3,6 +3,7 @@
 //! | class | what a replay does with it |
 //! |---|---|
 //! | Acquire | waits until the object comes to this thread, then makes the real call |
+//! | Lock | the same; its handler is told, behind its argument, where it was called from |
 //! | Release | gives the object on, then makes the real call |
 //! | Wait | gives the mutex up, waits for its turn, takes it again; no real condition is waited for |
 //! | Outcome | returns what it returned |
@@ -12,18 +13,35 @@
 //! | Note | makes the real call; it is told which input the program read |
 //! | Unhandled | makes the real call; its use is told |
 
+/// Makes the exported function of a row.
+macro_rules! export {
+    (Lock $name:ident ($arg:ident : $type:ty) -> $result:ty => $handler:path) => {
+        /// Caught. The return address is on the stack only until a frame is made, hence the two instructions.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C-unwind" fn $name($arg: $type) -> $result {
+            unsafe extern "C-unwind" fn behind($arg: $type, from: usize) -> $result {
+                // SAFETY: the program calls a C function by its contract.
+                unsafe { $handler($arg, from) }
+            }
+            core::arch::naked_asm!("mov rsi, [rsp]", "jmp {}", sym behind)
+        }
+    };
+    ($class:ident $name:ident ($($arg:ident : $type:ty),*) $(-> $result:ty)? => $handler:path) => {
+        /// Caught.
+        #[allow(clippy::too_many_arguments)] // they are the library's
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name($($arg: $type),*) $(-> $result)? {
+            // SAFETY: the program calls a C function by its contract.
+            unsafe { $handler($($arg),*) }
+        }
+    };
+}
+
 /// Makes, of each row, the exported function, and the module `real` with the function that it stands before.
 macro_rules! interpose {
     ($( $class:ident fn $name:ident ( $($arg:ident : $type:ty),* $(,)? ) $(-> $result:ty)? => $handler:path; )*) => {
-        $(
-            /// Caught.
-            #[allow(clippy::too_many_arguments)] // they are the library's
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C-unwind" fn $name($($arg: $type),*) $(-> $result)? {
-                // SAFETY: the program calls a C function by its contract.
-                unsafe { $handler($($arg),*) }
-            }
-        )*
+        $( export!($class $name ($($arg : $type),*) $(-> $result)? => $handler); )*
 
         /// The functions that the rows stand before.
         #[allow(dead_code, clippy::missing_safety_doc, clippy::too_many_arguments)]

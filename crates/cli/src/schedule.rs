@@ -1,0 +1,235 @@
+//! Schedules as text: `retake schedule` prints one, `retake follow` reads one.
+//!
+//! ```text
+//! # anything
+//! points all          (or: points p-rep, which is meant where nothing is said)
+//! 0,0,1 2
+//! 1
+//! ```
+//! Numbers of threads, in the order of their creation, separated by commas, blanks or lines. Brackets around the whole
+//! are passed over, because the tools that make schedules print them.
+
+use crate::Ending;
+use crate::develop;
+use crate::status::{Context, Failure, Result, Status};
+use crate::store::Store;
+use crate::take::Take;
+use retake_analysis::History;
+use retake_tape::op::Op;
+use retake_tape::rich::WAITS;
+use retake_tape::schedule::{STEPS_MAX, points};
+use std::collections::HashMap;
+use std::fmt;
+use std::io::Write;
+use std::path::Path;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Which take: a name, a unique prefix, a directory, a packed file
+    #[arg(default_value = "latest")]
+    take: String,
+    /// Run the command of a take that was not recorded here
+    #[arg(long)]
+    trust: bool,
+}
+
+pub fn main(args: Args) -> Result<Ending> {
+    let store = Store::open()?;
+    let take = store.take(&args.take)?;
+    let label = take.label();
+    let schedule = Schedule::of_take(&store, take, args.trust)?;
+    let mut out = std::io::stdout().lock();
+    write!(out, "# the order of {label}\n{schedule}").because(|| "cannot print".into())?;
+    Ok(Ending::Status(Status::Fine))
+}
+
+/// Which thread runs, step by step.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// See [`points`].
+    pub points: u32,
+    pub threads: Vec<u32>,
+}
+
+impl Schedule {
+    /// What the user means: a file, a list, or a take.
+    pub fn find(word: &str, trust: bool) -> Result<Schedule> {
+        let path = Path::new(word);
+        let refused = |why: String| Failure::own(why).next("retake follow 0,0,1 -- CMD").next("retake schedule TAKE");
+        if path.is_file() && !word.ends_with(".retake") {
+            let text = std::fs::read_to_string(path).because(|| format!("cannot read {word}"))?;
+            return Schedule::parse(&text).map_err(|why| refused(format!("{word}: {why}")));
+        }
+        if word.chars().all(|c| c.is_ascii_digit() || " ,\n()[]".contains(c)) {
+            return Schedule::parse(word).map_err(refused);
+        }
+        let store = Store::open()?;
+        let take = store.take(word).map_err(|failure| failure.next("retake follow FILE -- CMD"))?;
+        Schedule::of_take(&store, take, trust)
+    }
+
+    pub fn parse(text: &str) -> std::result::Result<Schedule, String> {
+        let mut schedule = Schedule { points: points::P_REP, threads: Vec::new() };
+        for (number, line) in text.lines().enumerate() {
+            let at = |why: &str| format!("line {}: {why}", number + 1);
+            let line = line.split('#').next().unwrap_or("").trim();
+            if let Some(kind) = line.strip_prefix("points") {
+                if !schedule.threads.is_empty() {
+                    return Err(at("`points` must come before the first step"));
+                }
+                schedule.points = match kind.trim_matches([' ', ':', '\t']) {
+                    "all" => points::ALL,
+                    "p-rep" => points::P_REP,
+                    other => return Err(at(&format!("`points {other}` is neither `points all` nor `points p-rep`"))),
+                };
+                continue;
+            }
+            let words = line.split(|c: char| c.is_whitespace() || ",()[]".contains(c)).filter(|word| !word.is_empty());
+            for word in words {
+                let thread = word.parse().ok().filter(|thread| *thread < 1 << 24);
+                schedule.threads.push(thread.ok_or_else(|| at(&format!("`{word}` is not the number of a thread")))?);
+            }
+        }
+        match schedule.threads.len() {
+            0 => Err("there is no step in it".into()),
+            length if length > STEPS_MAX => Err(format!("it has {length} steps; {STEPS_MAX} is the most")),
+            _ => Ok(schedule),
+        }
+    }
+
+    /// The order of a take's first process, as a schedule of all points. Any order that respects what the threads waited
+    /// for would do; this is the one in which the operations were noted.
+    pub fn of_take(store: &Store, take: Take, trust: bool) -> Result<Schedule> {
+        let (_, rich) = develop::rich_tapes(store, take, trust, "schedule")?;
+        let root = History::new(&rich);
+        let owners: Vec<(String, u64)> =
+            root.threads().iter().map(|(tape, thread)| (tape.name(), thread.header.number.into())).collect();
+        let main = owners.iter().filter(|(process, _)| process == "0").map(|(_, number)| *number).min();
+        let mut indexes: HashMap<u64, u32> = main.into_iter().map(|number| (number, 0)).collect();
+        // The main thread runs to its first point.
+        let mut threads = vec![0];
+        let mut arrivals: Vec<(u64, u64)> = Vec::new();
+        for note in root {
+            let (process, number) = &owners[note.thread];
+            let rich = &note.rich;
+            if process != "0" || !is_point(rich.op) || rich.result == WAITS && rich.op != Op::Barrier {
+                continue;
+            }
+            if rich.op == Op::ThreadCreate {
+                let next = indexes.len() as u32;
+                indexes.insert(rich.version, next);
+            }
+            let Some(&index) = indexes.get(number) else { continue };
+            if rich.op == Op::Barrier {
+                order_arrivals(&mut threads, &mut arrivals, index, rich.object, rich.result);
+            }
+            threads.push(index);
+        }
+        Ok(Schedule { points: points::ALL, threads })
+    }
+}
+
+/// Whoever arrives last at a barrier is its serial thread: if the take says that another was, the two change places.
+/// `arrivals` are the open arrivals: where in the schedule, at which barrier.
+fn order_arrivals(threads: &mut [u32], arrivals: &mut Vec<(u64, u64)>, index: u32, object: u64, result: i64) {
+    if result == WAITS {
+        arrivals.push((threads.len() as u64, object));
+    } else if result != 0 {
+        let here: Vec<usize> =
+            arrivals.iter().filter(|(_, barrier)| *barrier == object).map(|(at, _)| *at as usize).collect();
+        if let (Some(own), Some(last)) = (here.iter().rfind(|at| threads[**at] == index), here.last()) {
+            threads.swap(*own, *last);
+        }
+        arrivals.retain(|(_, barrier)| *barrier != object);
+    }
+}
+
+/// Whether the operation is a point when all are.
+fn is_point(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        MutexLock
+            | MutexTry
+            | MutexTimed
+            | MutexUnlock
+            | CondWait
+            | CondTimed
+            | CondSignal
+            | CondBroadcast
+            | RwRead
+            | RwTryRead
+            | RwTimedRead
+            | RwWrite
+            | RwTryWrite
+            | RwTimedWrite
+            | RwUnlock
+            | SpinLock
+            | SpinTry
+            | SpinUnlock
+            | Barrier
+            | SemWait
+            | SemTry
+            | SemTimed
+            | SemPost
+            | ThreadCreate
+            | ThreadJoin
+            | ThreadTryJoin
+            | ThreadStart
+            | ThreadEnd
+            | Once
+            | OmpCritical
+            | OmpCriticalEnd
+            | OmpLock
+            | OmpTry
+            | OmpUnlock
+            | Exit
+    )
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.points == points::ALL {
+            writeln!(f, "points all")?;
+        }
+        for line in self.threads.chunks(40) {
+            let line: Vec<String> = line.iter().map(u32::to_string).collect();
+            writeln!(f, "{}", line.join(","))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_is_read() {
+        let plain = |threads: &[u32]| Ok(Schedule { points: points::P_REP, threads: threads.to_vec() });
+        assert_eq!(Schedule::parse("0,0,0,1,1,2"), plain(&[0, 0, 0, 1, 1, 2]));
+        assert_eq!(Schedule::parse("# by hand\n0 0,1 # then\n\n(2)\n"), plain(&[0, 0, 1, 2]));
+        let all = Schedule::parse("points all\n0\n1\n").unwrap();
+        assert_eq!((all.points, all.threads.len()), (points::ALL, 2));
+        assert_eq!(Schedule::parse(&all.to_string()).unwrap(), all);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let refused = |text: &str| Schedule::parse(text).unwrap_err();
+        assert_eq!(refused("0,x"), "line 1: `x` is not the number of a thread");
+        assert_eq!(refused("0\npoints all"), "line 2: `points` must come before the first step");
+        assert_eq!(refused("points some\n0"), "line 1: `points some` is neither `points all` nor `points p-rep`");
+        assert_eq!(refused("# nothing"), "there is no step in it");
+        assert_eq!(refused("0,-1"), "line 1: `-1` is not the number of a thread");
+    }
+
+    #[test]
+    fn the_serial_thread_arrives_last() {
+        let mut threads = vec![0, 1, 2];
+        let mut arrivals = vec![(1, 7), (2, 7)];
+        order_arrivals(&mut threads, &mut arrivals, 1, 7, -1);
+        assert_eq!(threads, [0, 2, 1]);
+        assert!(arrivals.is_empty());
+    }
+}
