@@ -27,7 +27,7 @@
 //! 2. Messages that the recorded run left unreceived are held back. The paper does not speak of them; without it most
 //!    replays of programs that end with messages in flight go wrong.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::recorder::{Note, Trace};
 use crate::{Channel, Listen, Message};
@@ -54,39 +54,64 @@ pub enum Divergence {
     NothingLeft { call: u64 },
 }
 
+/// The messages that only their own receives may take, and those that nobody may.
+#[derive(Debug, Default)]
+pub struct Holding {
+    /// Those that traced receives will take.
+    held: BTreeSet<Message>,
+    /// The last message of each channel that was taken when recorded.
+    last: BTreeMap<Channel, u64>,
+}
+
+impl Holding {
+    /// A traced receive took the message.
+    pub fn hold(&mut self, message: Message) {
+        self.held.insert(message);
+        self.taken_until(message.channel, message.number);
+    }
+
+    /// Messages of the channel up to this number were taken, at least.
+    pub fn taken_until(&mut self, channel: Channel, number: u64) {
+        let last = self.last.entry(channel).or_default();
+        *last = number.max(*last);
+    }
+
+    /// Whether an untraced receive may take the message, if it is the first of its channel.
+    pub fn is_free(&self, message: Message) -> bool {
+        message.number <= self.last.get(&message.channel).copied().unwrap_or(0) && !self.held.contains(&message)
+    }
+
+    /// The receive that the message was held for has taken it.
+    pub fn release(&mut self, message: Message) {
+        self.held.remove(&message);
+    }
+
+    fn channels(&self) -> impl Iterator<Item = Channel> {
+        self.last.keys().copied()
+    }
+}
+
+/// Follows the trace of one process, call by call.
 pub struct Follower {
     call: u64,
     calls: u64,
     notes: VecDeque<(u64, Note)>,
-    channels: BTreeMap<Channel, Messages>,
-}
-
-#[derive(Default)]
-struct Messages {
-    count: u64,
-    taken: u64,
-    /// Those that traced receives will take.
-    held: VecDeque<u64>,
-}
-
-impl Messages {
-    fn free(&self) -> bool {
-        self.taken < self.count && self.held.front() != Some(&(self.taken + 1))
-    }
+    holding: Holding,
+    taken: BTreeMap<Channel, u64>,
 }
 
 impl Follower {
     pub fn new(trace: Trace) -> Follower {
-        let mut channels: BTreeMap<Channel, Messages> = BTreeMap::new();
+        let mut holding = Holding::default();
         for (channel, count) in trace.counts {
-            channels.entry(channel).or_default().count = count;
+            holding.taken_until(channel, count);
         }
         for (_, note) in &trace.notes {
             if let Note::Took(message) = note {
-                channels.entry(message.channel).or_default().held.push_back(message.number);
+                holding.hold(*message);
             }
         }
-        Follower { call: 0, calls: trace.calls, notes: trace.notes.into(), channels }
+        Follower { call: 0, calls: trace.calls, notes: trace.notes.into(), holding, taken: BTreeMap::new() }
     }
 
     /// What the next call has to do.
@@ -101,11 +126,10 @@ impl Follower {
 
     /// Whether the next call may take the first message of the channel that was not taken yet.
     pub fn may_take(&self, channel: Channel) -> bool {
-        let Some(messages) = self.channels.get(&channel) else { return false };
         match self.step() {
             Step::Nothing | Step::End => false,
-            Step::Take(message) => message == Message { channel, number: messages.taken + 1 },
-            Step::TakeAny => messages.free(),
+            Step::Take(message) => message == self.first(channel),
+            Step::TakeAny => self.holding.is_free(self.first(channel)),
         }
     }
 
@@ -117,8 +141,8 @@ impl Follower {
             Step::Take(message) if listen.hears(message.channel) => Ok(()),
             Step::Take(message) => Err(Divergence::Deaf { call, message }),
             Step::TakeAny => {
-                let left = self.channels.iter().any(|(channel, messages)| listen.hears(*channel) && messages.free());
-                if left { Ok(()) } else { Err(Divergence::NothingLeft { call }) }
+                let free = |channel: Channel| listen.hears(channel) && self.holding.is_free(self.first(channel));
+                if self.holding.channels().any(free) { Ok(()) } else { Err(Divergence::NothingLeft { call }) }
             }
         }
     }
@@ -126,11 +150,8 @@ impl Follower {
     /// The next call took the first message of the channel, which it may.
     pub fn took(&mut self, channel: Channel) {
         debug_assert!(self.may_take(channel), "call {} took from {channel:?}", self.call);
-        let messages = self.channels.entry(channel).or_default();
-        messages.taken += 1;
-        if messages.held.front() == Some(&messages.taken) {
-            messages.held.pop_front();
-        }
+        self.holding.release(self.first(channel));
+        *self.taken.entry(channel).or_default() += 1;
         if matches!(self.notes.front(), Some((call, Note::Took(_))) if *call == self.call) {
             self.notes.pop_front();
         }
@@ -148,11 +169,15 @@ impl Follower {
 
     /// How many messages of the channel were taken so far.
     pub fn taken(&self, channel: Channel) -> u64 {
-        self.channels.get(&channel).map_or(0, |messages| messages.taken)
+        self.taken.get(&channel).copied().unwrap_or(0)
     }
 
     /// The next call, counted from 0.
     pub fn call(&self) -> u64 {
         self.call
+    }
+
+    fn first(&self, channel: Channel) -> Message {
+        Message { channel, number: self.taken(channel) + 1 }
     }
 }

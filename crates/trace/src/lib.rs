@@ -48,7 +48,8 @@ use alloc::vec::Vec;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel(pub u32);
 
-/// A message: the `number`-th of its channel, counted from 1.
+/// A message: the `number`-th of its channel, counted from 1. (Where only policies and [`follow::Holding`] are concerned,
+/// numbers need only rise.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Message {
     pub channel: Channel,

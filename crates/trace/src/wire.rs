@@ -46,45 +46,60 @@ pub struct Stamp {
 pub struct BadStamp;
 
 /// The clock of one process, and what it and its partners have told each other.
+///
+/// Processes have numbers that all agree on. The ways on which this process sends, and the sources from which it hears,
+/// have numbers of its own.
 pub struct Clocks {
     me: u32,
     budget: usize,
     now: Clock,
-    partners: BTreeMap<u32, Partner>,
+    ways: BTreeMap<usize, Way>,
+    sources: BTreeMap<usize, Source>,
 }
 
 #[derive(Default)]
-struct Partner {
+struct Way {
     told: Clock,
-    heard: Clock,
     /// Who is told first, if not all fit.
     turn: u32,
 }
 
+struct Source {
+    process: u32,
+    heard: Clock,
+}
+
 impl Clocks {
     pub fn new(me: u32, budget: usize) -> Clocks {
-        Clocks { me, budget, now: Clock::default(), partners: BTreeMap::new() }
+        Clocks { me, budget, now: Clock::default(), ways: BTreeMap::new(), sources: BTreeMap::new() }
     }
 
-    /// Writes the stamp of the next message to a partner.
-    pub fn stamp(&mut self, to: u32, bytes: &mut Vec<u8>) {
-        let partner = self.partners.entry(to).or_default();
-        let news: Vec<(u32, u64)> = partner.news(&self.now, to).collect();
+    /// A process begins to send here.
+    pub fn met(&mut self, source: usize, process: u32) {
+        self.sources.insert(source, Source { process, heard: Clock::default() });
+    }
+
+    /// Writes the stamp of the next message on a way. `partner` is the source that sends from its other end, if that has
+    /// been met.
+    pub fn stamp(&mut self, way: usize, partner: Option<usize>, bytes: &mut Vec<u8>) {
+        let way = self.ways.entry(way).or_default();
+        let partner = partner.and_then(|source| self.sources.get(&source));
+        let news: Vec<(u32, u64)> = way.news(&self.now, partner).collect();
         let start = bytes.len();
         put_groups(bytes, &news);
         if bytes.len() - start <= self.budget {
-            news.iter().for_each(|(process, step)| partner.tell(*process, *step));
+            news.iter().for_each(|(process, step)| way.tell(*process, *step));
             return;
         }
         bytes.truncate(start);
-        let told = partner.within(self.budget, &news, [to, self.me]);
+        let told = way.within(self.budget, &news, [partner.map_or(self.me, |source| source.process), self.me]);
         put_groups(bytes, &told);
-        told.iter().for_each(|(process, step)| partner.tell(*process, *step));
+        told.iter().for_each(|(process, step)| way.tell(*process, *step));
     }
 
-    /// Reads the stamp of a message that has arrived and moves behind it. In the order in which the partner sent.
-    pub fn arrived(&mut self, from: u32, bytes: &mut &[u8]) -> Result<Stamp, BadStamp> {
-        let heard = &mut self.partners.entry(from).or_default().heard;
+    /// Reads the stamp of a message that has arrived and moves behind it. In the order in which the source sent.
+    pub fn arrived(&mut self, source: usize, bytes: &mut &[u8]) -> Result<Stamp, BadStamp> {
+        let heard = &mut self.sources.get_mut(&source).ok_or(BadStamp)?.heard;
         let mut news = get_groups(bytes).ok_or(BadStamp)?;
         for (process, value) in &mut news {
             *value = heard.get(*process).checked_add(*value).ok_or(BadStamp)?;
@@ -97,18 +112,18 @@ impl Clocks {
 
     /// A receive takes the message with this stamp. Returns how many receives of this process its sender knew of.
     pub fn took(&mut self, stamp: &Stamp) -> u64 {
+        self.learned(stamp);
+        self.now.raise(self.me, self.now.get(self.me) + 1);
+        stamp.known
+    }
+
+    /// What came with this stamp could have come to nobody else, as the reply to a call: it is no receive to race with.
+    pub fn learned(&mut self, stamp: &Stamp) {
         for (process, value) in &stamp.news {
             if *process != self.me {
                 self.now.raise(*process, *value);
             }
         }
-        self.now.raise(self.me, self.now.get(self.me) + 1);
-        stamp.known
-    }
-
-    /// The partner has gone, or begins anew: nothing was told.
-    pub fn forget(&mut self, partner: u32) {
-        self.partners.remove(&partner);
     }
 
     pub fn now(&self) -> &Clock {
@@ -116,13 +131,19 @@ impl Clocks {
     }
 }
 
-impl Partner {
+/// Moves behind a stamp that nobody wants to know.
+pub fn skip(bytes: &mut &[u8]) -> Result<(), BadStamp> {
+    get_groups(bytes).map(drop).ok_or(BadStamp)
+}
+
+impl Way {
     /// What there is to tell: the process, and by how much its entry has grown since it was told last.
-    fn news<'a>(&'a self, now: &'a Clock, me_there: u32) -> impl Iterator<Item = (u32, u64)> + 'a {
-        let (mut told, mut heard) = (self.told.walk(), self.heard.walk());
+    fn news<'a>(&'a self, now: &'a Clock, partner: Option<&'a Source>) -> impl Iterator<Item = (u32, u64)> + 'a {
+        let (mut told, mut heard) = (self.told.walk(), partner.map(|source| source.heard.walk()));
         now.entries().iter().filter_map(move |&(process, value)| {
-            let (told, heard) = (told.until(process), heard.until(process));
-            let news = value > told && (process == me_there || value > heard);
+            let told = told.until(process);
+            let heard = heard.as_mut().map_or(0, |heard| heard.until(process));
+            let news = value > told && (value > heard || partner.is_some_and(|source| source.process == process));
             news.then(|| (process, value - told))
         })
     }
@@ -193,7 +214,7 @@ fn get_groups(bytes: &mut &[u8]) -> Option<Vec<(u32, u64)>> {
         let first = behind.checked_add(gap)?;
         behind = first.checked_add(run)?;
         // A lying length must not cost memory: nobody has so many partners.
-        if behind > u64::from(PROCESSES_MAX) {
+        if behind > 1 << 32 || news.len() as u64 + run > ENTRIES_MAX {
             return None;
         }
         news.extend((first..behind).map(|process| (process as u32, step)));
@@ -201,5 +222,5 @@ fn get_groups(bytes: &mut &[u8]) -> Option<Vec<(u32, u64)>> {
     Some(news)
 }
 
-/// Processes are numbered below this.
-pub const PROCESSES_MAX: u32 = 1 << 16;
+/// A stamp tells of fewer processes than this.
+const ENTRIES_MAX: u64 = 1 << 16;

@@ -24,7 +24,8 @@ struct Stamped {
 impl Stamped {
     fn new(execution: &Execution, histories: &[History], budget: usize) -> Stamped {
         let size = execution.processes.len();
-        let clocks = (0..size as u32).map(|me| Clocks::new(me, budget)).collect();
+        let mut clocks: Vec<Clocks> = (0..size as u32).map(|me| Clocks::new(me, budget)).collect();
+        clocks.iter_mut().for_each(|clocks| (0..size).for_each(|other| clocks.met(other, other as u32)));
         let mut stamped = Stamped { histories: histories.to_vec(), clocks, bytes: 0, messages: 0 };
         let mut flying: Vec<Vec<VecDeque<Stamp>>> = vec![vec![VecDeque::new(); size]; size];
         let (mut next, mut received) = (vec![0; size], vec![0; size]);
@@ -53,11 +54,11 @@ impl Stamped {
 
     fn send(&mut self, from: usize, to: usize) -> Stamp {
         let mut bytes = Vec::new();
-        self.clocks[from].stamp(to as u32, &mut bytes);
+        self.clocks[from].stamp(to, Some(to), &mut bytes);
         self.bytes += bytes.len();
         self.messages += 1;
         let mut rest = &bytes[..];
-        let stamp = self.clocks[to].arrived(from as u32, &mut rest).expect("a good stamp");
+        let stamp = self.clocks[to].arrived(from, &mut rest).expect("a good stamp");
         assert!(rest.is_empty(), "the stamp says itself where it ends");
         stamp
     }
@@ -102,14 +103,15 @@ fn clocks_with_a_budget_are_never_ahead() {
 #[test]
 fn clocks_of_two_who_talk_do_not_grow_with_the_rest() {
     let mut clocks = [Clocks::new(7, EXACT), Clocks::new(40_000, EXACT)];
-    let numbers = [7, 40_000];
+    clocks[0].met(0, 40_000);
+    clocks[1].met(0, 7);
     let mut longest = 0;
     for round in 0..1_000 {
         let (from, to) = (round % 2, (round + 1) % 2);
         let mut bytes = Vec::new();
-        clocks[from].stamp(numbers[to], &mut bytes);
+        clocks[from].stamp(0, Some(0), &mut bytes);
         longest = longest.max(bytes.len());
-        let stamp = clocks[to].arrived(numbers[from], &mut &bytes[..]).expect("a good stamp");
+        let stamp = clocks[to].arrived(0, &mut &bytes[..]).expect("a good stamp");
         clocks[to].took(&stamp);
     }
     assert!(longest <= 8, "{longest} bytes");
@@ -154,6 +156,7 @@ fn bytes_that_are_no_stamp_are_refused() {
         let length = random.below(24);
         let bytes: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
         let mut clocks = Clocks::new(0, BUDGET);
+        clocks.met(1, 1);
         match clocks.arrived(1, &mut &bytes[..]) {
             Ok(stamp) => {
                 good += 1;
