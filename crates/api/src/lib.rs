@@ -27,6 +27,7 @@
 //! either.
 
 mod capture;
+mod crew;
 mod error;
 mod follow;
 mod forked;
@@ -40,8 +41,11 @@ mod noting;
 mod participant;
 mod report;
 mod sending;
+mod shared;
+pub mod sync;
 mod transport;
 mod unix;
+mod values;
 mod waiting;
 mod ways;
 mod wire;
@@ -51,3 +55,6 @@ pub use frame::{MESSAGE_MAX, NAME_MAX};
 pub use message::{Message, Partner};
 pub use mode::{Mode, set_mode};
 pub use participant::{Participant, init};
+pub use shared::{ReadGuard, Shared, WriteGuard};
+/// Threads: the standard library's, which are made and joined by calls that a recording sees.
+pub use std::thread;

@@ -110,6 +110,11 @@ fn find(name: &str) -> Option<usize> {
     (found != 0).then_some(found)
 }
 
+/// Whether this process is recorded or replayed by the shim.
+pub fn is_caught() -> bool {
+    from_shim("default").is_some()
+}
+
 fn from_shim(group: &str) -> Option<Settings> {
     type Ask = unsafe extern "C" fn(*mut Role) -> libc::c_int;
     // SAFETY: the shim's function of that name has this type; the texts live as long as the process.

@@ -22,6 +22,8 @@ use crate::waiting::{SEARCH_NS, is_over, until};
 use retake_engine::sys;
 use retake_tape::part::{Line, failed};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// What is done with events.
@@ -56,6 +58,10 @@ pub struct Participant {
     pub(crate) partners: Vec<Known>,
     /// Partners as the tape that is written numbers them.
     on_tape: Vec<(Arc<str>, u32)>,
+    /// Objects as the tape that is written numbers them.
+    objects: Vec<Arc<str>>,
+    /// Guards of shared objects that are held, if they are counted.
+    pub(crate) guards: Option<Arc<AtomicU32>>,
 }
 
 /// Makes the calling thread a participant of this name.
@@ -93,6 +99,8 @@ impl Participant {
             last_id: 0,
             partners: Vec::new(),
             on_tape: Vec::new(),
+            objects: Vec::new(),
+            guards: is_checked().then(Arc::default),
         })
     }
 
@@ -339,6 +347,12 @@ impl Participant {
         if let Tape::Follow(follow) = &mut self.tape {
             follow.finish(self.event);
         }
+        let open = self.guards.as_ref().map_or(0, |guards| guards.load(Relaxed));
+        if open > 0 {
+            let line = format!("retake: {} finishes with {open} guards of shared objects not released\n", self.name);
+            // SAFETY: the text lives as long as the call.
+            unsafe { sys::write(2, line.as_ptr() as usize, line.len()) };
+        }
     }
 
     /// Waits until everything that was sent is out of this process.
@@ -404,6 +418,18 @@ impl Participant {
         index
     }
 
+    /// The number of a shared object on the tape that is written; the first time it is introduced there.
+    pub(crate) fn object_on_tape(&mut self, event: u64, name: &Arc<str>) -> u32 {
+        let Tape::Capture(capture) = &mut self.tape else { return 0 };
+        let known = self.objects.iter().position(|known| known == name);
+        let index = known.unwrap_or(self.objects.len()) as u32;
+        if known.is_none() {
+            self.objects.push(name.clone());
+            capture.line(event, &Line::Object { index, name: name.as_bytes() });
+        }
+        index
+    }
+
     pub(crate) fn known(&self, partner: Partner) -> Result<&Known> {
         self.partners.get(partner.0 as usize).ok_or_else(|| Error::NotThere(format!("partner {}", partner.0)))
     }
@@ -463,6 +489,11 @@ impl Drop for Participant {
 fn message_of(mut frame: Vec<u8>, start: usize) -> Vec<u8> {
     frame.drain(..start.min(frame.len()));
     frame
+}
+
+/// Whether guards are counted: in debug builds, or if `RETAKE_CHECK` is set.
+fn is_checked() -> bool {
+    cfg!(debug_assertions) || std::env::var_os("RETAKE_CHECK").is_some()
 }
 
 fn host() -> String {

@@ -125,6 +125,8 @@ calls! {
     poll(fds, many, timeout_ms) = SYS_poll;
     /// Sets an option of a socket.
     setsockopt(fd, level, option, value, length, unused) = SYS_setsockopt;
+    /// Random bytes.
+    getrandom(to, length, flags) = SYS_getrandom;
     /// Locks a file.
     flock(fd, how) = SYS_flock;
     /// Makes a directory.

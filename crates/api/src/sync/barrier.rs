@@ -1,0 +1,53 @@
+//! `Barrier`, as the standard library's: a mutex and a condition variable.
+
+use super::{Condvar, Mutex};
+use std::fmt;
+
+/// As [`std::sync::Barrier`].
+pub struct Barrier {
+    state: Mutex<State>,
+    condition: Condvar,
+    threads: usize,
+}
+
+struct State {
+    waiting: usize,
+    round: usize,
+}
+
+/// As [`std::sync::BarrierWaitResult`], which only the standard library can make.
+#[derive(Debug)]
+pub struct BarrierWaitResult(bool);
+
+impl BarrierWaitResult {
+    pub fn is_leader(&self) -> bool {
+        self.0
+    }
+}
+
+impl Barrier {
+    pub const fn new(threads: usize) -> Barrier {
+        Barrier { state: Mutex::new(State { waiting: 0, round: 0 }), condition: Condvar::new(), threads }
+    }
+
+    pub fn wait(&self) -> BarrierWaitResult {
+        let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let round = state.round;
+        state.waiting += 1;
+        if state.waiting < self.threads {
+            let waited = self.condition.wait_while(state, |state| state.round == round);
+            drop(waited);
+            return BarrierWaitResult(false);
+        }
+        state.waiting = 0;
+        state.round = state.round.wrapping_add(1);
+        self.condition.notify_all();
+        BarrierWaitResult(true)
+    }
+}
+
+impl fmt::Debug for Barrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Barrier").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,123 @@
+//! `Condvar`, as the standard library's.
+
+use super::mutex::MutexGuard;
+use super::native::{NativeCondition, is_recorded};
+use std::fmt;
+use std::sync::{LockResult, PoisonError};
+use std::time::{Duration, Instant};
+
+/// As [`std::sync::Condvar`].
+pub struct Condvar {
+    native: NativeCondition,
+    inner: std::sync::Condvar,
+}
+
+/// As [`std::sync::WaitTimeoutResult`], which only the standard library can make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+impl Condvar {
+    pub const fn new() -> Condvar {
+        Condvar { native: NativeCondition::new(), inner: std::sync::Condvar::new() }
+    }
+
+    /// # Errors
+    /// As the standard library's.
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        let MutexGuard { inner, held, mutex } = guard;
+        if is_recorded() {
+            // While the native mutex is held nobody else comes to the standard one.
+            drop(inner);
+            self.native.wait(&held);
+            return mutex.guard(held);
+        }
+        match self.inner.wait(inner) {
+            Ok(inner) => Ok(MutexGuard { inner, held, mutex }),
+            Err(poisoned) => Err(PoisonError::new(MutexGuard { inner: poisoned.into_inner(), held, mutex })),
+        }
+    }
+
+    /// # Errors
+    /// As the standard library's.
+    pub fn wait_while<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        while condition(&mut guard) {
+            guard = self.wait(guard)?;
+        }
+        Ok(guard)
+    }
+
+    /// # Errors
+    /// As the standard library's.
+    pub fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        time: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let MutexGuard { inner, held, mutex } = guard;
+        let (guard, over) = if is_recorded() {
+            drop(inner);
+            let over = !self.native.wait_for(&held, time);
+            (mutex.guard(held), over)
+        } else {
+            match self.inner.wait_timeout(inner, time) {
+                Ok((inner, over)) => (Ok(MutexGuard { inner, held, mutex }), over.timed_out()),
+                Err(poisoned) => {
+                    let (inner, over) = poisoned.into_inner();
+                    (Err(PoisonError::new(MutexGuard { inner, held, mutex })), over.timed_out())
+                }
+            }
+        };
+        match guard {
+            Ok(guard) => Ok((guard, WaitTimeoutResult(over))),
+            Err(poisoned) => Err(PoisonError::new((poisoned.into_inner(), WaitTimeoutResult(over)))),
+        }
+    }
+
+    /// # Errors
+    /// As the standard library's.
+    pub fn wait_timeout_while<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        time: Duration,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let start = Instant::now();
+        loop {
+            if !condition(&mut guard) {
+                return Ok((guard, WaitTimeoutResult(false)));
+            }
+            let Some(left) = time.checked_sub(start.elapsed()) else { return Ok((guard, WaitTimeoutResult(true))) };
+            guard = self.wait_timeout(guard, left)?.0;
+        }
+    }
+
+    pub fn notify_one(&self) {
+        if is_recorded() { self.native.wake_one() } else { self.inner.notify_one() }
+    }
+
+    pub fn notify_all(&self) {
+        if is_recorded() { self.native.wake_all() } else { self.inner.notify_all() }
+    }
+}
+
+impl Default for Condvar {
+    fn default() -> Condvar {
+        Condvar::new()
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
+    }
+}
