@@ -23,9 +23,32 @@ fn samples() -> &'static Path {
     })
 }
 
+/// The same samples in C, compiled against the header and linked with the shared or the static library.
+fn samples_in_c(folder: &Path, link: &[&str]) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let libraries = samples().parent().expect("a folder of the release").to_owned();
+    let bin = folder.join("bin");
+    fs::create_dir_all(&bin).expect("a folder");
+    for name in ["server", "client1", "client2"] {
+        let mut cc = Command::new("cc");
+        cc.args(["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"]).arg(root.join("crates/api/include"));
+        cc.arg(root.join(format!("examples/care/{name}.c"))).arg("-o").arg(bin.join(format!("care-{name}")));
+        cc.args(link.iter().map(|word| word.replace("LIBRARIES", &libraries.to_string_lossy())));
+        assert!(cc.status().expect("a C compiler").success(), "{name}.c does not build");
+    }
+    bin
+}
+
+const SHARED: [&str; 3] = ["-LLIBRARIES", "-Wl,-rpath,LIBRARIES", "-lretake"];
+const STATIC: [&str; 3] = ["LIBRARIES/libretake.a", "-ldl", "-lm"];
+
 /// Writes a script that runs these commands side by side, each a sample with its arguments.
 fn script(scratch: &Path, commands: &[&str]) -> PathBuf {
-    let lines: String = commands.iter().map(|command| format!("{}/{command} &\n", samples().display())).collect();
+    script_in(scratch, samples(), commands)
+}
+
+fn script_in(scratch: &Path, bin: &Path, commands: &[&str]) -> PathBuf {
+    let lines: String = commands.iter().map(|command| format!("{}/{command} &\n", bin.display())).collect();
     let path = scratch.join("run.sh");
     fs::write(&path, format!("{lines}wait\n")).expect("a script");
     path
@@ -49,13 +72,25 @@ const PARTICIPANTS: [&str; 4] = ["server", "client1", "client2a", "client2b"];
 fn every_message_is_received_as_it_was() {
     let kit = kit();
     let scratch = kit.scratch("order").unwrap();
-    script(&scratch, &SAMPLES);
-    let recorded = retake(&kit, &scratch, &["record", "-o", "take", "--", "sh", "run.sh"]);
+    everyone(&kit, &scratch, samples());
+}
+
+#[test]
+fn every_message_is_received_as_it_was_in_c() {
+    let kit = kit();
+    let scratch = kit.scratch("order-c").unwrap();
+    everyone(&kit, &scratch, &samples_in_c(&scratch, &SHARED));
+}
+
+/// Captures the samples together and replays them 50 times.
+fn everyone(kit: &Kit, scratch: &Path, bin: &Path) {
+    script_in(scratch, bin, &SAMPLES);
+    let recorded = retake(kit, scratch, &["record", "-o", "take", "--", "sh", "run.sh"]);
     assert_eq!(recorded.ended, 0, "{}", recorded.stderr);
     assert_eq!(lines_of(&recorded, "server:").len(), 15);
     assert_eq!(lines_of(&recorded, "client2b:").last().map(String::as_str), Some("client2b: no more messages"));
     for time in 1..=50 {
-        let replayed = retake(&kit, &scratch, &["replay", "take"]);
+        let replayed = retake(kit, scratch, &["replay", "take"]);
         assert_eq!(replayed.ended, 0, "replay {time}: {}", replayed.stderr);
         for participant in PARTICIPANTS.map(|name| format!("{name}:")) {
             let (now, then) = (lines_of(&replayed, &participant), lines_of(&recorded, &participant));
@@ -68,12 +103,24 @@ fn every_message_is_received_as_it_was() {
 fn each_participant_runs_alone_from_a_full_take() {
     let kit = kit();
     let scratch = kit.scratch("alone").unwrap();
-    script(&scratch, &SAMPLES);
-    let recorded = retake(&kit, &scratch, &["record", "--full", "-o", "take", "--", "sh", "run.sh"]);
+    one_by_one(&kit, &scratch, samples());
+}
+
+#[test]
+fn each_participant_runs_alone_from_a_full_take_in_c() {
+    let kit = kit();
+    let scratch = kit.scratch("alone-c").unwrap();
+    one_by_one(&kit, &scratch, &samples_in_c(&scratch, &STATIC));
+}
+
+/// Captures the samples with contents and replays each participant alone.
+fn one_by_one(kit: &Kit, scratch: &Path, bin: &Path) {
+    script_in(scratch, bin, &SAMPLES);
+    let recorded = retake(kit, scratch, &["record", "--full", "-o", "take", "--", "sh", "run.sh"]);
     assert_eq!(recorded.ended, 0, "{}", recorded.stderr);
     for participant in PARTICIPANTS {
         for _ in 0..3 {
-            let replayed = retake(&kit, &scratch, &["replay", "take", "--only", participant]);
+            let replayed = retake(kit, scratch, &["replay", "take", "--only", participant]);
             assert_eq!(replayed.ended, 0, "{participant}: {}", replayed.stderr);
             let start = format!("{participant}:");
             assert_eq!(lines_of(&replayed, &start), lines_of(&recorded, &start));
@@ -81,7 +128,7 @@ fn each_participant_runs_alone_from_a_full_take() {
             assert!(lines_of(&replayed, others).is_empty(), "{participant} is alone");
         }
     }
-    let replayed = retake(&kit, &scratch, &["replay", "take"]);
+    let replayed = retake(kit, scratch, &["replay", "take"]);
     assert_eq!(lines_of(&replayed, "server:"), lines_of(&recorded, "server:"));
 }
 

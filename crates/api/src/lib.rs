@@ -26,12 +26,14 @@
 //! may be in the same process, sees only what the program does. The one thread that it may start (`ways`) is not seen
 //! either.
 
+mod c;
 mod capture;
 mod crew;
 mod error;
 mod follow;
 mod forked;
 mod frame;
+mod gate;
 mod inbox;
 mod links;
 mod meeting;
