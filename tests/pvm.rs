@@ -44,6 +44,12 @@ fn main() -> ExitCode {
     tests.push(Test::new("another_order_of_calls_is_told", changed_program_is_told));
     tests.push(Test::new("a_fortran_program_comes_back", fortran_comes_back));
     tests.push(Test::new("three_hosts_on_one_machine", three_hosts));
+    tests.push(Test::new("tablix2_comes_back", tablix));
+    for (program, input) in
+        [("hello.pvm", ""), ("timing", ""), ("gexample", "20\n4\n"), ("master1", "3\n"), ("hitc", "")]
+    {
+        tests.push(Test::new(format!("example_{program}_comes_back"), move || example(program, input)));
+    }
     run_all(tests)
 }
 
@@ -269,4 +275,53 @@ fn three_hosts() -> Result<(), String> {
     let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
     let hosts = ["nodea", "nodeb", "nodec"].iter().all(|host| text.contains(host));
     must(outcome.ended == 0 && hosts, &format!("not the same on three hosts:\n{text}"), &outcome)
+}
+
+fn need(program: &str, package: &str) -> Result<PathBuf, String> {
+    let path = Path::new("/usr/bin").join(program);
+    let missing = || format!("this test needs {program}: apt-get install {package} (./check does it)");
+    if path.is_file() { Ok(path) } else { Err(missing()) }
+}
+
+/// Debian's timetabler, as it is: a genetic algorithm in three tasks, whose results differ from run to run.
+fn tablix() -> Result<(), String> {
+    let program = need("tablix2", "tablix2")?;
+    let place = Place::new()?;
+    let _machine = Machine::start(&place)?;
+    let kit = place.kit();
+    let scratch = kit.scratch("tablix2")?;
+    let problem = programs().join("timetable.xml").to_string_lossy().into_owned();
+    let args = ["-n", "3", "-o", "out-", &problem].map(String::from);
+    let read = || -> Result<Vec<Vec<u8>>, String> {
+        let name = |index: u32| scratch.join(format!("out-result{index}.xml"));
+        let read = |index| fs::read(name(index)).map_err(|e| format!("{}: {e}", name(index).display()));
+        (0..3).map(read).collect()
+    };
+    let recorded = kit.record(&program, &args, &scratch.join("take"))?;
+    must(recorded.ended == 0, "recording", &recorded)?;
+    let results = read()?;
+    for _ in 0..5 {
+        for index in 0..3 {
+            let _ = fs::remove_file(scratch.join(format!("out-result{index}.xml")));
+        }
+        let replayed = kit.replay(&scratch.join("take"))?;
+        must(replayed.ended == 0 && replayed.stdout == recorded.stdout, "another end, or other output", &replayed)?;
+        must(read()? == results, "other timetables", &replayed)?;
+    }
+    Ok(())
+}
+
+/// An example of PVM's own, as Debian built it. The times that `timing` measures come back, too.
+fn example(program: &str, input: &str) -> Result<(), String> {
+    let path = need(program, "pvm-examples")?;
+    let place = Place::new()?;
+    let _machine = Machine::start(&place)?;
+    let kit = place.kit();
+    let scratch = kit.scratch(program)?;
+    fs::write(scratch.join("input"), input).map_err(|e| e.to_string())?;
+    let script = scratch.join("script");
+    // The input is given to every run: it is not recorded.
+    let text = format!("exec {} < {}\n", path.display(), scratch.join("input").display());
+    fs::write(&script, text).map_err(|e| e.to_string())?;
+    kit.record_and_replay(Path::new("/bin/sh"), &[script.to_string_lossy().into_owned()], &scratch, 5, None)
 }

@@ -1,25 +1,37 @@
 //! What a task sends to others: messages, signals, and the wish to be notified. Sent again in a replay, to the tasks that
 //! have taken their places.
 
-use crate::handle::pvm::{self, Scratch, action, ids};
+use crate::handle::pvm::{self, Scratch, action, ids, task};
 use crate::table::pvm::{Ints, real};
 use libc::{c_int, c_void};
 use retake_engine::end;
+use retake_engine::process::{self, mode};
 use retake_engine::tasks;
 use retake_engine::turn;
+use retake_tape::layout::state;
 use retake_tape::op::Op;
 use retake_tape::session::pair;
+
+/// A message. A daemon that sees a task die forgets what that has sent and it has not read yet, and a replay comes to the
+/// death sooner, without sleeps: so a task that was killed then makes sure of each message.
+fn message(call: impl Fn() -> c_int) -> c_int {
+    let result = action(Op::PvmSend, call);
+    if process::mode() == mode::REPLAY && process::get().recorded_state == state::OPEN && turn::enter().is_some() {
+        task::settle();
+    }
+    result
+}
 
 pub unsafe fn send(tid: c_int, tag: c_int) -> c_int {
     let to = present(tid);
     // SAFETY: the program's arguments; so for the others.
-    action(Op::PvmSend, || unsafe { real::pvm_send(to, tag) })
+    message(|| unsafe { real::pvm_send(to, tag) })
 }
 
 pub unsafe fn psend(tid: c_int, tag: c_int, from: *mut c_void, n: c_int, kind: c_int) -> c_int {
     let to = present(tid);
     // SAFETY: as above.
-    action(Op::PvmSend, || unsafe { real::pvm_psend(to, tag, from, n, kind) })
+    message(|| unsafe { real::pvm_psend(to, tag, from, n, kind) })
 }
 
 /// Enrols first: a task that has not enrolled knows no ids of this run.
@@ -47,7 +59,7 @@ pub unsafe fn mcast(tids: Ints, n: c_int, tag: c_int) -> c_int {
     unsafe {
         let mut to = all_present(tids, n);
         let to = to.ints();
-        action(Op::PvmSend, || real::pvm_mcast(to, n, tag))
+        message(|| real::pvm_mcast(to, n, tag))
     }
 }
 

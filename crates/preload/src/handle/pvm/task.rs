@@ -8,8 +8,8 @@ use crate::handle::environment::{Child, Environment};
 use crate::handle::pvm::{self, Scratch, answer, ids, library, take_int, told};
 use crate::table::process::Strings;
 use crate::table::pvm::{Ints, Words, real};
-use core::sync::atomic::AtomicI32;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicI32, AtomicU32};
 use libc::{c_char, c_int};
 use retake_engine::process::{self, mode};
 use retake_engine::store::Path;
@@ -24,6 +24,18 @@ unsafe extern "C" {
 
 /// The id that the program is shown; 0 before this process has enrolled and after it has left.
 static SHOWN: AtomicI32 = AtomicI32::new(0);
+/// The process that enrolled: a child that it forks has its memory, but must not speak on its connection.
+static ENROLLED: AtomicU32 = AtomicU32::new(0);
+
+/// Replay: returns when the daemon has read all that this task has sent: it answers a question behind it.
+pub fn settle() {
+    let shown = SHOWN.load(Relaxed);
+    if shown > 0 && ENROLLED.load(Relaxed) == sys::getpid_now() {
+        let present = ids::present(shown);
+        // SAFETY: asks the library.
+        library(|| unsafe { real::pvm_pstat(present) });
+    }
+}
 
 /// Enrols this process if it has not yet: an event of its own, wherever the library would do it.
 pub fn enrol(thread: &mut Thread) {
@@ -40,6 +52,7 @@ pub fn enrol(thread: &mut Thread) {
         thread.finish();
         turn::tell(thread, Op::PvmEnrol, thread.count(), 0, 0, i64::from(tid));
         SHOWN.store(tid, Relaxed);
+        ENROLLED.store(sys::getpid_now(), Relaxed);
         return;
     }
     let Some(step) = thread.step(Op::PvmEnrol) else { return };
@@ -64,6 +77,7 @@ pub fn enrol(thread: &mut Thread) {
         ids::pair(recorded, present, sys::getpid_now());
     }
     SHOWN.store(recorded, Relaxed);
+    ENROLLED.store(sys::getpid_now(), Relaxed);
     thread.happened();
     turn::tell(thread, Op::PvmEnrol, thread.count(), 0, 0, step.result);
 }
