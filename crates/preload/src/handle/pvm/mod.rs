@@ -53,6 +53,40 @@ pub fn action(op: Op, call: impl Fn() -> c_int) -> c_int {
     told(turn::outcome(op, false, || i64::from(library(&call)), again))
 }
 
+/// An action that others see. It counts before it is done, because its task may be killed right behind it, by whoever saw
+/// it; a failure is an event of its own behind it.
+pub fn effect(op: Op, call: impl FnOnce() -> c_int) -> c_int {
+    let Some(thread) = enter() else { return call() };
+    if turn::recording() {
+        thread.begin();
+        thread.happen();
+        thread.finish();
+        turn::tell(thread, op, thread.count(), 0, 0, 0);
+        let result = library(call);
+        if result < 0 {
+            thread.begin();
+            thread.result(op, i64::from(result));
+            thread.happen();
+            thread.finish();
+        }
+        return result;
+    }
+    if thread.step(op).is_none() {
+        return call();
+    }
+    thread.happened();
+    turn::tell(thread, op, thread.count(), 0, 0, 0);
+    if thread.next_is(op)
+        && let Some(step) = thread.step(op)
+    {
+        thread.happened();
+        return told(step.result);
+    }
+    let result = turn::undisturbed(|| library(call));
+    must_succeed(op, result);
+    result
+}
+
 /// Replay: ends it with a report if the call that succeeded then has failed now.
 pub fn must_succeed(op: Op, result: c_int) {
     if result < 0

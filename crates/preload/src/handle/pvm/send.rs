@@ -1,7 +1,7 @@
 //! What a task sends to others: messages, signals, and the wish to be notified. Sent again in a replay, to the tasks that
 //! have taken their places.
 
-use crate::handle::pvm::{self, Scratch, action, ids, task};
+use crate::handle::pvm::{self, Scratch, action, effect, ids, task};
 use crate::table::pvm::{Ints, real};
 use libc::{c_int, c_void};
 use retake_engine::end;
@@ -14,8 +14,8 @@ use retake_tape::session::pair;
 
 /// A message. A daemon that sees a task die forgets what that has sent and it has not read yet, and a replay comes to the
 /// death sooner, without sleeps: so a task that was killed then makes sure of each message.
-fn message(call: impl Fn() -> c_int) -> c_int {
-    let result = action(Op::PvmSend, call);
+fn message(call: impl FnOnce() -> c_int) -> c_int {
+    let result = effect(Op::PvmSend, call);
     if process::mode() == mode::REPLAY && process::get().recorded_state == state::OPEN && turn::enter().is_some() {
         task::settle();
     }
@@ -86,12 +86,12 @@ pub unsafe fn kill(tid: c_int) -> c_int {
     let to = present(tid);
     let_it_come(tid);
     // SAFETY: as above.
-    action(Op::PvmKill, || unsafe { real::pvm_kill(to) })
+    effect(Op::PvmKill, || unsafe { real::pvm_kill(to) })
 }
 
 pub unsafe fn sendsig(tid: c_int, signal: c_int) -> c_int {
     let to = present(tid);
     let_it_come(tid);
     // SAFETY: as above.
-    action(Op::PvmKill, || unsafe { real::pvm_sendsig(to, signal) })
+    effect(Op::PvmKill, || unsafe { real::pvm_sendsig(to, signal) })
 }
