@@ -1,0 +1,210 @@
+//! What messages and shared objects cost, as ratios in one run: `cargo bench -p retake --bench messages`.
+//!
+//! The bare transport is the same frames over the same kind of socket, with one write for each, without the library's
+//! names, ids and queues. Rounds alternate, so that a busy machine disturbs all of them alike; the median counts.
+//!
+//! A participant keeps the mode in which it was made, so that all modes can be measured side by side.
+
+use retake::{Mode, Participant, Partner, Shared, init, set_mode};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::RwLock;
+use std::thread;
+use std::time::Instant;
+
+const ROUNDS: usize = 15;
+const CALLS: usize = 1_000;
+const ACCESSES: usize = 200_000;
+
+/// How many messages of this length make a stream.
+fn stream_of(length: usize) -> usize {
+    if length > 1000 { 500 } else { 20_000 }
+}
+
+fn median(mut all: Vec<f64>) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+fn timed(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64()
+}
+
+fn write_frame(to: &mut UnixStream, contents: &[u8]) {
+    let mut frame = Vec::with_capacity(contents.len() + 21);
+    frame.extend((contents.len() as u32 + 17).to_le_bytes());
+    frame.extend([0; 17]);
+    frame.extend(contents);
+    to.write_all(&frame).expect("a write");
+}
+
+/// Reads frames as they come, many with one read if they are small.
+struct Frames {
+    from: UnixStream,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Frames {
+    fn next(&mut self) -> Vec<u8> {
+        loop {
+            if let Some(length) = self.buffer[self.start..self.end].first_chunk::<4>() {
+                let whole = u32::from_le_bytes(*length) as usize + 4;
+                if self.end - self.start >= whole {
+                    let contents = self.buffer[self.start + 21..self.start + whole].to_vec();
+                    self.start += whole;
+                    return contents;
+                }
+            }
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+            self.end += self.from.read(&mut self.buffer[self.end..]).expect("a read");
+        }
+    }
+}
+
+fn frames(from: &UnixStream) -> Frames {
+    Frames { from: from.try_clone().expect("a descriptor"), buffer: vec![0; 128 << 10], start: 0, end: 0 }
+}
+
+/// One round over bare sockets: calls, then a stream; seconds for each.
+fn bare(contents: &[u8]) -> [f64; 2] {
+    let (here, there) = UnixStream::pair().expect("a pair of sockets");
+    let (length, stream) = (contents.len(), stream_of(contents.len()));
+    let server = thread::spawn(move || {
+        let (mut from, mut to) = (frames(&there), there);
+        for _ in 0..CALLS {
+            let contents = from.next();
+            write_frame(&mut to, &contents);
+        }
+        (0..stream).for_each(|_| assert_eq!(from.next().len(), length));
+        write_frame(&mut to, b"end");
+    });
+    let (mut from, mut to) = (frames(&here), here);
+    let calls = timed(|| {
+        for _ in 0..CALLS {
+            write_frame(&mut to, contents);
+            from.next();
+        }
+    });
+    let stream = timed(|| {
+        (0..stream).for_each(|_| write_frame(&mut to, contents));
+        from.next();
+    });
+    server.join().expect("the server ends well");
+    [calls, stream]
+}
+
+/// One round over the library.
+fn library(mut me: Participant, mut other: Participant, contents: &[u8]) -> [f64; 2] {
+    let many = stream_of(contents.len());
+    let to: Partner = me.find_partner(other.name()).expect("the other is there");
+    let server = thread::spawn(move || {
+        for _ in 0..CALLS {
+            let message = other.receive(None).expect("a message").expect("in time");
+            other.reply(&message, message.contents()).expect("a reply");
+        }
+        for _ in 0..many {
+            other.receive(None).expect("a message");
+        }
+        let last = other.receive(None).expect("a message").expect("in time");
+        other.reply(&last, b"end").expect("a reply");
+        other.finish();
+    });
+    let calls = timed(|| (0..CALLS).for_each(|_| drop(me.call(to, contents, None).expect("a reply"))));
+    let stream = timed(|| {
+        (0..many).for_each(|_| assert!(me.send(to, contents).expect("sent") > 0));
+        me.call(to, b"end?", None).expect("a reply");
+    });
+    server.join().expect("the server ends well");
+    me.finish();
+    [calls, stream]
+}
+
+/// Reads and writes of a shared object, and of a standard lock; seconds for each.
+fn objects(mut me: Participant) -> [f64; 2] {
+    let object = Shared::new("object", 1u64);
+    let reads = timed(|| (0..ACCESSES).for_each(|_| drop(object.read(&mut me).expect("a read"))));
+    let writes = timed(|| (0..ACCESSES).for_each(|_| *object.write(&mut me).expect("a write") += 1));
+    me.finish();
+    [reads, writes]
+}
+
+fn locks() -> [f64; 2] {
+    let lock = std::hint::black_box(RwLock::new(1u64));
+    let reads = timed(|| (0..ACCESSES).for_each(|_| drop(std::hint::black_box(lock.read()))));
+    let writes = timed(|| (0..ACCESSES).for_each(|_| *lock.write().expect("a lock") += 1));
+    [reads, writes]
+}
+
+const MODES: [(Mode, &str); 3] =
+    [(Mode::Normal, "normal"), (Mode::Capture, "capture"), (Mode::FullCapture, "full capture")];
+
+/// A fresh directory for the parts of one round.
+fn fresh(root: &Path, number: usize) -> PathBuf {
+    let folder = root.join(number.to_string());
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn main() {
+    let root = std::env::temp_dir().join(format!("retake-bench-{}", std::process::id()));
+    let mut number = 0;
+    let mut participants = |mode: Mode, many: usize| -> (Vec<Participant>, PathBuf) {
+        number += 1;
+        let folder = fresh(&root, number);
+        set_mode(mode, Some(&folder));
+        let name = |at: usize| format!("bench-{}-{number}-{at}", std::process::id());
+        ((0..many).map(|at| init(&name(at)).expect("a participant")).collect(), folder)
+    };
+    println!("seconds of the base, then each as a multiple of it; median of {ROUNDS} rounds");
+    for length in [64, 64 << 10] {
+        let contents = vec![7u8; length];
+        let mut seconds: [[Vec<f64>; 2]; 4] = Default::default();
+        for _ in 0..ROUNDS {
+            let mut rounds = vec![bare(&contents)];
+            for (mode, _) in MODES {
+                let (mut both, folder) = participants(mode, 2);
+                let (me, other) = (both.remove(0), both.remove(0));
+                rounds.push(library(me, other, &contents));
+                let _ = std::fs::remove_dir_all(folder);
+            }
+            for (all, round) in seconds.iter_mut().zip(rounds) {
+                all.iter_mut().zip(round).for_each(|(all, one)| all.push(one));
+            }
+        }
+        for (what, word) in ["round trips", "one way"].into_iter().enumerate() {
+            let base = median(seconds[0][what].clone());
+            print!("{word:<12} {length:>6} bytes  bare {base:.4} s");
+            for ((_, mode), all) in MODES.iter().zip(&seconds[1..]) {
+                print!("  {mode} {:.2}", median(all[what].clone()) / base);
+            }
+            println!();
+        }
+    }
+    let mut seconds: [[Vec<f64>; 2]; 4] = Default::default();
+    for _ in 0..ROUNDS {
+        let mut rounds = vec![locks()];
+        for (mode, _) in MODES {
+            let (mut one, folder) = participants(mode, 1);
+            rounds.push(objects(one.remove(0)));
+            let _ = std::fs::remove_dir_all(folder);
+        }
+        for (all, round) in seconds.iter_mut().zip(rounds) {
+            all.iter_mut().zip(round).for_each(|(all, one)| all.push(one));
+        }
+    }
+    for (what, word) in ["shared read", "shared write"].into_iter().enumerate() {
+        let base = median(seconds[0][what].clone());
+        print!("{word:<12}               RwLock {base:.4} s");
+        for ((_, mode), all) in MODES.iter().zip(&seconds[1..]) {
+            print!("  {mode} {:.2}", median(all[what].clone()) / base);
+        }
+        println!();
+    }
+    let _ = std::fs::remove_dir_all(root);
+}
