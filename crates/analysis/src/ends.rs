@@ -17,6 +17,7 @@ use crate::history::Note;
 use crate::order::Held;
 use crate::walk::{Walk, Want};
 use retake_tape::op::Op;
+use retake_tape::rich::WAITS;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The waits that never end, and what they wait for.
@@ -229,7 +230,7 @@ impl Early {
 
     fn pass(&mut self, walk: &Walk, note: &Note) {
         let (thread, rich) = (note.thread, &note.rich);
-        if walk.who[thread].process != self.process {
+        if walk.who[thread].process != self.process || rich.result == WAITS {
             return;
         }
         let waiter = self.want.mark.thread;

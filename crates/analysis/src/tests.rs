@@ -299,6 +299,8 @@ fn a_signal_before_the_wait_is_lost() {
     // Who was signalled while it waited, and who saw what the signal was about, lost nothing.
     let woken = "1 lock m; 1 unlock m; 0 lock m; 0 signal c; 0 unlock m; 1 wait c; 1 unlock m";
     assert!(found(&format!("1 start; {woken}; {waits}")).starts_with("waits"));
+    let woken = woken.replace("1 unlock m; 0", "1 unlock m; 1 wait! c; 0");
+    assert!(found(&format!("1 start; {woken}; {waits}")).starts_with("waits"), "that it is about to wait is told");
     let seen = "0 lock m; 0 signal c; 0 unlock m; 1 lock m; 1 unlock m";
     assert!(found(&format!("1 start; {seen}; {waits}")).starts_with("waits"));
     assert!(found(&format!("1 start; {waits}")).starts_with("waits"), "it was never signalled");

@@ -4,7 +4,7 @@ use crate::board::Where;
 use crate::deadlock::{self, OnDeadlock};
 use crate::environment::{self, Own};
 use crate::facts::{Ended, Facts};
-use crate::launch::{self, Launch};
+use crate::launch::{self, Launch, Verdict};
 use crate::parts::{self, Alone};
 use crate::report::{Report, changed_program};
 use crate::session::Mapped;
@@ -247,7 +247,9 @@ impl Player {
         let place = TempDir::new()?;
         let scene = self.scene(place.path(), output)?;
         let mut deadlock = deadlock::Watch::new(&scene.session, OnDeadlock::Hang);
-        let mut ran = launch::run(&scene.launch, &scene.session, &mut |_| deadlock.look())?;
+        let mut ran = launch::run(&scene.launch, &scene.session, &mut |_| {
+            if self.silent { Verdict::GoOn } else { deadlock.look() }
+        })?;
         let facts = &self.take.facts;
         if let (true, Some(ended), Ended::Signal(libc::SIGKILL)) = (facts.stopped, facts.ended, ran.ended) {
             ran.ended = ended;

@@ -2,6 +2,7 @@
 
 use retake_tape::entry::{CANCELLED, Entry, INSIDE, note};
 use retake_tape::op::Op;
+use retake_tape::rich::WAITS;
 use retake_tape::walk::Fault;
 
 /// `48213` as `48 213`.
@@ -69,6 +70,7 @@ pub fn errno(code: i64) -> Option<&'static str> {
 /// What `op` returned, with its name where it has one.
 pub fn result(op: Op, code: i64) -> String {
     let name = match op {
+        _ if code == WAITS => return "waits".into(),
         _ if code == CANCELLED => return "never: the thread was cancelled".into(),
         Op::Once => (code == 1).then_some("ran it"),
         Op::Barrier => (code == -1).then_some("serial thread"),

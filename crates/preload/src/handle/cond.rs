@@ -150,7 +150,13 @@ unsafe fn replay(
         // SAFETY: the waiter has its mutex.
         unsafe { mutex::give(m, || real_mutex::pthread_mutex_unlock(m)) };
     }
-    let Some(step) = thread.step_at(op, c as usize) else { return call() };
+    let Some(step) = thread.step_at(op, c as usize) else {
+        if given {
+            // SAFETY: the call that goes on without a tape wants the waiter to have its mutex.
+            unsafe { real_mutex::pthread_mutex_lock(m) };
+        }
+        return call();
+    };
     if has_mutex(step.result) {
         // SAFETY: the waiter has its mutex, gives it up, and takes it again.
         unsafe {

@@ -1,0 +1,36 @@
+// The flag is set and the condition signalled without the mutex, between the look and the wait. Repaired: with it.
+//@ flags: -pthread
+//@ ends: 137
+#include "watchdog.h"
+#include <pthread.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
+static volatile int is_ready;
+
+static void *waiter(void *unused) {
+    pthread_mutex_lock(&lock);
+    while (!is_ready) {
+        usleep(40000);
+        pthread_cond_wait(&ready, &lock);
+    }
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+int main(void) {
+    pthread_t thread;
+    killed_soon();
+    pthread_create(&thread, NULL, waiter, NULL);
+    usleep(20000);
+#ifdef REPAIRED
+    pthread_mutex_lock(&lock);
+#endif
+    is_ready = 1;
+    pthread_cond_broadcast(&ready);
+#ifdef REPAIRED
+    pthread_mutex_unlock(&lock);
+#endif
+    pthread_join(thread, NULL);
+    return 0;
+}
