@@ -31,6 +31,9 @@ pub const NAME_MAX: usize = 200;
 /// Signals that can wait until the engine is left.
 pub const DEFERRED: usize = 8;
 
+/// Calls in each other, by handlers in handlers, whose places are known.
+pub const INSIDES: usize = 8;
+
 /// Numbers of signals, from 1.
 pub const SIGNALS: usize = 65;
 
@@ -113,8 +116,9 @@ pub struct Thread {
     pub rests: Rests,
     /// Uses of streams.
     pub uses: u64,
-    /// Not 0 while a call that may block is under way (recording).
+    /// Calls under way that may block (recording), and where on the stack each of the first ones began.
     pub inside: u32,
+    pub inside_at: [usize; INSIDES],
     /// The routine that is to run once, its control word, and whether it ran in this thread.
     pub once: usize,
     pub once_control: usize,

@@ -16,7 +16,8 @@ use crate::report;
 use crate::schedule;
 use crate::signals;
 use crate::thread::{self, Thread, fast};
-use core::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+use core::sync::atomic::Ordering::{AcqRel, Relaxed, Release, SeqCst};
+use core::sync::atomic::compiler_fence;
 use libc::c_int;
 pub use retake_tape::entry::CANCELLED;
 use retake_tape::layout::born;
@@ -359,28 +360,48 @@ pub fn cancellable<R>(op: Op, call: impl FnOnce() -> R) -> R {
 /// Makes a blocking call while recording: signals that are handled meanwhile are inside it. `cancelled` is called if the
 /// thread is cancelled in it.
 pub fn inside<R>(call: impl FnOnce() -> R, cancelled: impl FnOnce()) -> R {
-    count_inside(1);
-    let mut guard = Inside { cancelled: Some(cancelled) };
+    let mut guard = Inside { depth: 0, cancelled: Some(cancelled) };
+    let at = (&raw const guard).addr();
+    if let Some(thread) = thread::current() {
+        guard.depth = thread.inside;
+        if let Some(place) = thread.inside_at.get_mut(guard.depth as usize) {
+            *place = at;
+        }
+        // A handler that comes from here on may jump, and then the place counts.
+        compiler_fence(SeqCst);
+        thread.inside = guard.depth + 1;
+    }
     let result = call();
     guard.cancelled = None;
     result
 }
 
 struct Inside<F: FnOnce()> {
+    depth: u32,
     cancelled: Option<F>,
 }
 
 impl<F: FnOnce()> Drop for Inside<F> {
     fn drop(&mut self) {
-        count_inside(-1);
+        if let Some(thread) = thread::current() {
+            thread.inside = self.depth;
+        }
         if let Some(cancelled) = self.cancelled.take() {
             cancelled();
         }
     }
 }
 
-fn count_inside(change: i32) {
-    if let Some(thread) = thread::current() {
-        thread.inside = thread.inside.wrapping_add_signed(change);
+/// A handler jumps to where the stack pointer is `to`: the calls that began below are left, and nobody returns to say so.
+/// A call that began very far away lies on another stack.
+pub fn jumps(to: usize) {
+    const STACK: usize = 64 << 20;
+    let Some(thread) = thread::current() else { return };
+    while let Some(last) = thread.inside.checked_sub(1) {
+        let at = thread.inside_at.get(last as usize).copied().unwrap_or(to);
+        if at > to || to - at > STACK {
+            break;
+        }
+        thread.inside = last;
     }
 }

@@ -237,6 +237,20 @@ pub unsafe fn once_is_under_way(control: *const c_int) -> bool {
     unsafe { (*control.cast::<AtomicI32>()).load(Acquire) & 3 == 1 }
 }
 
+/// The stack pointer that a `jmp_buf` brings back. glibc keeps it rotated, and mixed with a secret of the thread.
+///
+/// # Safety
+/// `buffer` must have been filled by `setjmp` or one of its kind.
+pub unsafe fn stack_of_jump(buffer: *const libc::c_void) -> usize {
+    const PLACE: usize = 6;
+    let secret: usize;
+    // SAFETY: the caller's buffer; the secret lies in the thread's control block.
+    unsafe {
+        core::arch::asm!("mov {}, fs:[0x30]", out(reg) secret, options(nostack, readonly, preserves_flags));
+        buffer.cast::<usize>().add(PLACE).read().rotate_right(17) ^ secret
+    }
+}
+
 /// Locks and unlocks a mutex with glibc's own functions and looks whether its fields are what this file says.
 ///
 /// # Safety

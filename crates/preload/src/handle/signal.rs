@@ -5,6 +5,7 @@
 //! not touched: they come by themselves wherever the program makes the same mistake again.
 
 use crate::errno;
+use crate::glibc;
 use crate::handle::process::{is_borrowed, present};
 use crate::table::signal::real;
 use core::cell::UnsafeCell;
@@ -569,4 +570,31 @@ pub unsafe fn sigsuspend(set: *const sigset_t) -> c_int {
 pub unsafe fn pause() -> c_int {
     // SAFETY: asks for nothing.
     unsafe { suspend(null(), || real::pause()) }
+}
+
+/// Jumps by `call`; a call that a handler leaves this way is no longer under way.
+unsafe fn jump(to: *mut c_void, call: impl FnOnce()) {
+    // SAFETY: the program's buffer.
+    turn::jumps(unsafe { glibc::stack_of_jump(to) });
+    call();
+}
+
+pub unsafe fn siglongjmp(to: *mut c_void, value: c_int) {
+    // SAFETY: the program's buffer; so for the others.
+    unsafe { jump(to, || real::siglongjmp(to, value)) }
+}
+
+pub unsafe fn longjmp(to: *mut c_void, value: c_int) {
+    // SAFETY: as above.
+    unsafe { jump(to, || real::longjmp(to, value)) }
+}
+
+pub unsafe fn plain_longjmp(to: *mut c_void, value: c_int) {
+    // SAFETY: as above.
+    unsafe { jump(to, || real::_longjmp(to, value)) }
+}
+
+pub unsafe fn longjmp_chk(to: *mut c_void, value: c_int) {
+    // SAFETY: as above.
+    unsafe { jump(to, || real::__longjmp_chk(to, value)) }
 }

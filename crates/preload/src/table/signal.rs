@@ -1,7 +1,7 @@
 //! Signals.
 
 use crate::handle::signal;
-use libc::{c_int, pid_t, pthread_t, sigaction as Action, sighandler_t, siginfo_t, sigset_t, sigval, timespec};
+use libc::{c_int, c_void, pid_t, pthread_t, sigaction as Action, sighandler_t, siginfo_t, sigset_t, sigval, timespec};
 
 interpose! {
     Signal  fn sigaction        (number: c_int, new: *const Action, old: *mut Action) -> c_int                    => signal::sigaction;
@@ -22,5 +22,9 @@ interpose! {
     Outcome fn sigwaitinfo      (set: *const sigset_t, to: *mut siginfo_t) -> c_int                               => signal::sigwaitinfo;
     Outcome fn sigtimedwait     (set: *const sigset_t, to: *mut siginfo_t, time: *const timespec) -> c_int        => signal::sigtimedwait;
     Outcome fn sigsuspend       (set: *const sigset_t) -> c_int                                                   => signal::sigsuspend;
+    Signal  fn siglongjmp       (to: *mut c_void, value: c_int)                                                   => signal::siglongjmp;
+    Signal  fn longjmp          (to: *mut c_void, value: c_int)                                                   => signal::longjmp;
+    Signal  fn _longjmp         (to: *mut c_void, value: c_int)                                                   => signal::plain_longjmp;
+    Signal  fn __longjmp_chk    (to: *mut c_void, value: c_int)                                                   => signal::longjmp_chk;
     Outcome fn pause            () -> c_int                                                                       => signal::pause;
 }
