@@ -262,3 +262,16 @@ fn python_threads() {
 fn python_threads_in_their_order() {
     same_as_recorded("python-order", "python3", &[PYTHON, "-c", PYTHON_ORDER]);
 }
+
+/// A background job sends signals to the shell, which traps them between its commands: where is timing alone.
+#[test]
+fn a_shell_script_with_traps() {
+    let script = "n=0; trap 'n=$((n+1)); echo trap $n' USR1; trap 'echo bye $n' EXIT; \
+                  (for i in 1 2 3 4 5; do kill -USR1 $$; sleep 0.01; done; kill -TERM $$) & \
+                  trap 'echo term; exit 0' TERM; \
+                  for i in 1 2 3 4 5 6 7; do echo step $i $n; sleep 0.005; done; wait; echo waited $n; \
+                  while :; do sleep 0.01; done";
+    for shell in ["dash", "bash"] {
+        same_as_recorded(&format!("traps-{shell}"), shell, &[shell, "-c", script]);
+    }
+}

@@ -249,7 +249,10 @@ impl Thread {
                 break;
             }
             // What a thread sends itself comes by itself, inside the call that sends it.
-            if signal.sender == self.number || self.releases < signal.releases || !signals::is_sent(&signal) {
+            if signal.sender == self.number || self.releases < signal.releases {
+                break;
+            }
+            if !signals::is_sent(&signal) && !signals::arrives(&signal) {
                 break;
             }
             self.reader.advance();

@@ -150,6 +150,8 @@ fn set_mask(how: i32, mask: u64) -> u64 {
 
 /// Signals from other processes that have arrived and whose place has not come (replay).
 static ARRIVED: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
+/// Those whose place has come, because their senders have told so, and which have not arrived yet (replay).
+static EXPECTED: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
 /// Nothing has moved for so long: the signal does not come.
 const PATIENCE_NS: i64 = 2_000_000_000;
 
@@ -181,19 +183,78 @@ pub fn is_sent(signal: &Signal) -> bool {
         let seat = process::get().seat(signal.sender);
         return seat.is_none_or(|seat| seat.header.count.load(Acquire) >= signal.sent_at);
     }
-    let by_process = matches!(signal.code, libc::SI_USER | libc::SI_TKILL | libc::SI_QUEUE) && signal.pid != 0;
-    if !by_process || signal.pid != process::get().shown_pid && process::present_pid(signal.pid).is_none() {
+    if !comes_from_outside(signal) {
         return true;
     }
-    let arrived = &ARRIVED[(signal.number & !INSIDE) as usize % SIGNALS];
-    arrived.fetch_update(AcqRel, Acquire, |many| many.checked_sub(1)).is_ok()
+    let number = signal.number & !INSIDE;
+    let (arrived, expected) = (&ARRIVED[number as usize % SIGNALS], &EXPECTED[number as usize % SIGNALS]);
+    if take_one_sent(number) {
+        // It has arrived, or will: that is no other one then.
+        if !take_one(arrived) {
+            expected.fetch_add(1, AcqRel);
+        }
+        return true;
+    }
+    take_one(arrived)
 }
 
-/// Replay: waits until the signal has been sent.
-pub fn wait_for(signal: &Signal) {
-    while !is_sent(signal) && watch::still_ns() < PATIENCE_NS {
-        sys::sleep_ns(50_000);
+fn take_one(of: &AtomicU32) -> bool {
+    of.fetch_update(AcqRel, Acquire, |many| many.checked_sub(1)).is_ok()
+}
+
+/// A cell of [`Session::sends`] holds a process, a signal, and below so many bits how often it was sent.
+const MANY_BITS: u32 = 24;
+
+fn cell_of(pid: u32, number: u8) -> Option<&'static AtomicU64> {
+    let cells = &process::get().session()?.sends;
+    let key = (u64::from(pid) << 8 | u64::from(number)) << MANY_BITS;
+    let start = pid as usize * 64 + number as usize;
+    (start..start + 32).map(|at| &cells[at % cells.len()]).find(|cell| {
+        let now = cell.compare_exchange(0, key, AcqRel, Acquire).unwrap_or_else(|now| now);
+        now == 0 || now >> MANY_BITS == key >> MANY_BITS
+    })
+}
+
+/// Replay: this process is about to send signal `number` to the one that is `pid` now.
+pub fn sends_to(pid: u32, number: u8) {
+    if let Some(cell) = cell_of(pid, number) {
+        cell.fetch_add(1, AcqRel);
     }
+}
+
+fn take_one_sent(number: u8) -> bool {
+    let Some(cell) = cell_of(process::get().pid, number) else { return false };
+    let less = |now: u64| (now & ((1 << MANY_BITS) - 1) > 0).then(|| now - 1);
+    cell.fetch_update(AcqRel, Acquire, less).is_ok()
+}
+
+/// Whether a process of this replay sends the signal, but none of its threads that is known.
+fn comes_from_outside(signal: &Signal) -> bool {
+    let by_process = matches!(signal.code, libc::SI_USER | libc::SI_TKILL | libc::SI_QUEUE) && signal.pid != 0;
+    let is_here = || signal.pid == process::get().shown_pid || process::present_pid(signal.pid).is_some();
+    signal.sender == 0 && by_process && is_here()
+}
+
+/// Replay: waits until the signal has been sent. False if it does not come.
+pub fn wait_for(signal: &Signal) -> bool {
+    let mut naps = 0u32;
+    while !is_sent(signal) {
+        if watch::still_ns() > PATIENCE_NS {
+            return false;
+        }
+        // Looking often costs so much time that it would pass for work.
+        sys::sleep_ns(if naps < 100 { 50_000 } else { 2_000_000 });
+        naps += 1;
+    }
+    true
+}
+
+/// Replay: the handler's place has come, but the signal has not. If another process sends it, and it can come now, it is
+/// waited for. Otherwise its handler runs when it comes.
+pub fn arrives(signal: &Signal) -> bool {
+    let mask = set_mask(libc::SIG_BLOCK, 0);
+    let is_blocked = mask >> ((signal.number & !INSIDE) - 1) & 1 != 0;
+    is_handled(signal) && comes_from_outside(signal) && !is_blocked && wait_for(signal)
 }
 
 /// Replay: a handler was called for signal `number`. The recorded signal that it is to run for, if it is to run: one from
@@ -207,7 +268,9 @@ pub fn to_run(thread: &mut Thread, number: u8) -> Option<Signal> {
         thread.delivering_len -= 1;
         return Some(signal);
     }
-    ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
+    if !take_one(&EXPECTED[number as usize % SIGNALS]) {
+        ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
+    }
     if thread.busy == 0 { thread.take_due(number) } else { None }
 }
 

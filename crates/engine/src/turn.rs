@@ -306,8 +306,8 @@ unsafe extern "C" {
     fn libc_cancel_state(state: c_int, old: *mut c_int) -> c_int;
 }
 
-/// Makes a call that releases an object. No event, but a handler may have run after it.
-pub fn releasing(call: impl FnOnce() -> c_int) -> c_int {
+/// Makes a call that releases an object, or shows the world something. No event, but a handler may have run after it.
+pub fn releasing<R>(call: impl FnOnce() -> R) -> R {
     let Some(thread) = enter() else { return call() };
     thread.releases();
     let result = call();
@@ -315,6 +315,15 @@ pub fn releasing(call: impl FnOnce() -> c_int) -> c_int {
         thread.released();
     }
     result
+}
+
+/// Signals can come that could not before: in a replay, those that are due are handled.
+pub fn look_ahead() {
+    if !recording()
+        && let Some(thread) = enter()
+    {
+        thread.look_ahead();
+    }
 }
 
 /// A call without an object whose result could have been another. `real` gives 0 or what is to be noted; `replay` makes

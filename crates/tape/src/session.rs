@@ -72,6 +72,8 @@ pub const PAIRS: usize = 8192;
 /// Stands between the name of a spawn and a number, in the name of a task whose place among those spawned with it is not
 /// known yet. Sealing puts the place there.
 pub const UNPLACED: u8 = b'+';
+/// Pairs of process and signal that can be told apart.
+pub const SENDS: usize = 1024;
 /// Longest report.
 pub const REPORT_MAX: usize = 8192;
 
@@ -150,6 +152,9 @@ pub struct Session {
     pub pairs: [AtomicU64; PAIRS],
     /// What kind of number it is; for a task, the upper half is its present process.
     pub pair_kinds: [AtomicU64; PAIRS],
+    /// Signals that processes have sent to each other and that were not handled yet (replay): the id of the process, eight
+    /// bits of the signal, and how many. Those that wait are merged by the kernel, so arrivals cannot be counted.
+    pub sends: [AtomicU64; SENDS],
 }
 
 /// Kinds of [`Session::pairs`].

@@ -75,6 +75,7 @@ fn copied(call: impl FnOnce() -> pid_t) -> pid_t {
     let pid = child_by(hold, call);
     if let Some(mask) = before {
         signals::release(mask);
+        turn::look_ahead();
     }
     pid
 }

@@ -33,6 +33,23 @@ static ACTIONS: Actions = Actions(UnsafeCell::new(unsafe { core::mem::zeroed() }
 /// Signals that a fault raises.
 const FAULTS: [c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
 
+/// Signals of timers.
+const TIMERS: [c_int; 3] = [libc::SIGALRM, libc::SIGVTALRM, libc::SIGPROF];
+
+/// Signals that come by themselves in a replay and end the process, unless they are handled.
+const DEADLY: [c_int; 10] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+    libc::SIGABRT,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+];
+
 fn action(number: c_int) -> *mut Action {
     // SAFETY: the number was checked.
     unsafe { (*ACTIONS.0.get()).as_mut_ptr().add(number as usize) }
@@ -87,11 +104,7 @@ pub unsafe fn sigaction(number: c_int, new: *const Action, old: *mut Action) -> 
         }
         if let Some(ours) = ours {
             signals::set_handled(number, ours.sa_sigaction == handler as *const () as usize);
-            if !turn::recording()
-                && let Some(thread) = turn::enter()
-            {
-                thread.look_ahead();
-            }
+            turn::look_ahead();
         }
         result
     }
@@ -117,12 +130,12 @@ pub unsafe fn plain_sigaction(number: c_int, new: *const Action, old: *mut Actio
 }
 
 fn wait_before_dying(number: c_int) {
-    if FAULTS.contains(&number) || number == libc::SIGABRT {
+    if DEADLY.contains(&number) {
         // SAFETY: structures of ours.
         unsafe {
             let mut ours: Action = core::mem::zeroed();
             ours.sa_sigaction = last_words as *const () as usize;
-            ours.sa_flags = SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+            ours.sa_flags = SA_SIGINFO | SA_RESTART | libc::SA_ONSTACK | libc::SA_NODEFER;
             real::sigaction(number, &raw const ours, null_mut());
         }
     }
@@ -130,7 +143,7 @@ fn wait_before_dying(number: c_int) {
 
 /// In a replay: a process that is about to die of a fault lets the others come as far as they came then.
 pub fn watch_faults() {
-    for number in FAULTS.into_iter().chain([libc::SIGABRT]) {
+    for number in DEADLY {
         // SAFETY: structures of ours.
         unsafe {
             let mut now: Action = core::mem::zeroed();
@@ -142,6 +155,13 @@ pub fn watch_faults() {
 }
 
 unsafe extern "C-unwind" fn last_words(number: c_int, info: *mut siginfo_t, _: *mut c_void) {
+    if TIMERS.contains(&number)
+        && let Some(thread) = thread::current()
+        && thread.count() < thread.reader.total
+    {
+        // The clock on the wall is no measure here. When all is played, the process ends by the signal that ended it.
+        return;
+    }
     end::wait_for_others();
     // SAFETY: the kernel's structures; the default action is put back, and the fault comes again or is sent again.
     unsafe {
@@ -322,8 +342,8 @@ enum Target {
     Id(u32),
     /// This process.
     Here,
-    /// Somebody else.
-    There,
+    /// Another process, by its present id; not positive: several.
+    There(pid_t),
 }
 
 /// Sends a signal by `call`, which returns 0 or a reason. Two events: a handler that runs at once stands between them.
@@ -334,6 +354,13 @@ fn send(number: c_int, target: &Target, call: impl FnOnce() -> c_int) -> c_int {
         note_sender(thread, number, target);
     } else if thread.step(Op::Kill).is_some() {
         thread.happened();
+        if let Target::There(present) = target
+            && (1..SIGNALS as c_int).contains(&number)
+            && let Ok(present) = u32::try_from(*present)
+            && present != process::get().pid
+        {
+            signals::sends_to(present, number as u8);
+        }
     }
     let result = call();
     // Its result is an event of its own; in a replay the call was made again, whatever it returned then.
@@ -352,7 +379,7 @@ fn note_sender(sender: &Thread, number: c_int, target: &Target) {
         let is_meant = match target {
             Target::Thread(t) => thread.pthread.load(Relaxed) == *t,
             Target::Id(tid) => thread.tid == *tid,
-            Target::Here | Target::There => false,
+            Target::Here | Target::There(_) => false,
         };
         if is_meant && thread.in_use.load(Relaxed) == 1 {
             signals::sends(sender, Some(thread), number);
@@ -362,7 +389,7 @@ fn note_sender(sender: &Thread, number: c_int, target: &Target) {
 
 /// The target that a process id means.
 fn process_target(pid: pid_t) -> Target {
-    if pid as u32 == process::get().pid { Target::Here } else { Target::There }
+    if pid as u32 == process::get().pid { Target::Here } else { Target::There(present(pid)) }
 }
 
 fn plain_event(thread: &mut Thread) {
@@ -404,7 +431,7 @@ pub unsafe fn kill(pid: pid_t, number: c_int) -> c_int {
 
 pub unsafe fn killpg(group: pid_t, number: c_int) -> c_int {
     // SAFETY: as above.
-    or_errno(send(number, &Target::There, || reason(unsafe { real::killpg(present(group), number) })))
+    or_errno(send(number, &Target::There(-1), || reason(unsafe { real::killpg(present(group), number) })))
 }
 
 pub unsafe fn pthread_kill(t: pthread_t, number: c_int) -> c_int {

@@ -1,4 +1,7 @@
 //! Streams: who wrote to one when. The stream's own lock is held from before the call until its place is noted.
+//!
+//! A program of one thread has no such order, but a signal's handler ran before or after what it wrote: so that is
+//! counted, as releases are.
 
 use crate::errno;
 use crate::table::stream::{Arguments, real};
@@ -32,7 +35,7 @@ impl Drop for Unlock {
 /// Makes `call` on the stream in its turn.
 fn with<R>(f: *mut FILE, call: impl FnOnce() -> R) -> R {
     if !process::get().threaded || f.is_null() {
-        return call();
+        return turn::releasing(call);
     }
     let Some(thread) = turn::enter() else { return call() };
     wait_for_turn(thread);
@@ -99,7 +102,7 @@ pub unsafe fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
     // SAFETY: as above.
     let call = || unsafe { real::write(fd, from, length) };
     if !(1..=2).contains(&fd) || !process::get().threaded {
-        return call();
+        return turn::releasing(call);
     }
     let Some(thread) = turn::enter() else { return call() };
     let writing = &WRITING[fd as usize];

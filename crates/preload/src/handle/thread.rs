@@ -92,6 +92,7 @@ pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Th
         make(thread, step.created as u32, start, argument, before, call)
     };
     signals::release(before);
+    turn::look_ahead();
     result
 }
 
