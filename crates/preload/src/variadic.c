@@ -6,20 +6,24 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 
 extern int retake_vfprintf(FILE *f, int flag, const char *format, va_list a);
+extern int retake_vdprintf(int fd, int flag, const char *format, va_list a);
 extern int retake_execve(const char *path, char *const argv[], char *const envp[], int search);
 
-#define FORMATTED(f, flag)                              \
+#define GATHERED(by, to, flag)                          \
     va_list a;                                          \
     va_start(a, format);                                \
-    int result = retake_vfprintf(f, flag, format, a);   \
+    int result = by(to, flag, format, a);               \
     va_end(a);                                          \
     return result;
+#define FORMATTED(f, flag) GATHERED(retake_vfprintf, f, flag)
 
 /* A negative flag means the form without checks. */
 HIDDEN int retake_printf(const char *format, ...) { FORMATTED(stdout, -1) }
 HIDDEN int retake_fprintf(FILE *f, const char *format, ...) { FORMATTED(f, -1) }
 HIDDEN int retake_printf_chk(int flag, const char *format, ...) { FORMATTED(stdout, flag) }
 HIDDEN int retake_fprintf_chk(FILE *f, int flag, const char *format, ...) { FORMATTED(f, flag) }
+HIDDEN int retake_dprintf(int fd, const char *format, ...) { GATHERED(retake_vdprintf, fd, -1) }
+HIDDEN int retake_dprintf_chk(int fd, int flag, const char *format, ...) { GATHERED(retake_vdprintf, fd, flag) }
 
 #define LISTED(search, with_environment)                                        \
     va_list a;                                                                  \

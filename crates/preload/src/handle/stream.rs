@@ -7,7 +7,7 @@ use crate::errno;
 use crate::table::stream::{Arguments, real};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use libc::{FILE, c_char, c_int, c_void, size_t, ssize_t};
+use libc::{FILE, c_char, c_int, c_void, iovec, size_t, ssize_t};
 use retake_engine::objects::Meeting;
 use retake_engine::thread::Thread;
 use retake_engine::{park, process, sys, turn};
@@ -98,9 +98,8 @@ pub unsafe fn trylock(f: *mut FILE) -> c_int {
 /// One at a time for standard output and standard error; the thread that has its turn, if any.
 static WRITING: [AtomicU32; 3] = [const { AtomicU32::new(0) }; 3];
 
-pub unsafe fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
-    // SAFETY: as above.
-    let call = || unsafe { real::write(fd, from, length) };
+/// Makes `call`, which writes to a descriptor, in its turn.
+fn with_descriptor<R>(fd: c_int, call: impl FnOnce() -> R) -> R {
     if !(1..=2).contains(&fd) || !process::get().threaded {
         return turn::releasing(call);
     }
@@ -122,6 +121,26 @@ pub unsafe fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
     used(thread, fd as usize);
     errno::set(before);
     result
+}
+
+pub unsafe fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
+    // SAFETY: as above.
+    with_descriptor(fd, || unsafe { real::write(fd, from, length) })
+}
+
+pub unsafe fn writev(fd: c_int, parts: *const iovec, many: c_int) -> ssize_t {
+    // SAFETY: as above.
+    with_descriptor(fd, || unsafe { real::writev(fd, parts, many) })
+}
+
+pub unsafe fn vdprintf(fd: c_int, format: *const c_char, a: Arguments) -> c_int {
+    // SAFETY: as above.
+    with_descriptor(fd, || unsafe { real::vdprintf(fd, format, a) })
+}
+
+pub unsafe fn vdprintf_chk(fd: c_int, flag: c_int, format: *const c_char, a: Arguments) -> c_int {
+    // SAFETY: as above.
+    with_descriptor(fd, || unsafe { real::__vdprintf_chk(fd, flag, format, a) })
 }
 
 /// The thread's turn at a descriptor, unless a handler has let it go.
@@ -202,4 +221,11 @@ pub unsafe fn vprintf_chk(flag: c_int, format: *const c_char, a: Arguments) -> c
 unsafe extern "C-unwind" fn retake_vfprintf(f: *mut FILE, flag: c_int, format: *const c_char, a: Arguments) -> c_int {
     // SAFETY: the program's arguments.
     unsafe { if flag < 0 { vfprintf(f, format, a) } else { vfprintf_chk(f, flag, format, a) } }
+}
+
+/// For those that write to a descriptor.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn retake_vdprintf(fd: c_int, flag: c_int, format: *const c_char, a: Arguments) -> c_int {
+    // SAFETY: the program's arguments.
+    unsafe { if flag < 0 { vdprintf(fd, format, a) } else { vdprintf_chk(fd, flag, format, a) } }
 }

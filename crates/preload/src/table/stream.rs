@@ -3,7 +3,7 @@
 //! Only once a program has more than one thread. Reading from streams is not ordered.
 
 use crate::handle::stream;
-use libc::{FILE, c_char, c_int, c_void, size_t, ssize_t};
+use libc::{FILE, c_char, c_int, c_void, iovec, size_t, ssize_t};
 
 /// A `va_list`, handed on unopened.
 pub type Arguments = *mut c_void;
@@ -22,6 +22,9 @@ interpose! {
     Acquire fn __vfprintf_chk  (f: *mut FILE, flag: c_int, format: *const c_char, a: Arguments) -> c_int                 => stream::vfprintf_chk;
     Acquire fn __vprintf_chk   (flag: c_int, format: *const c_char, a: Arguments) -> c_int                               => stream::vprintf_chk;
     Acquire fn write           (fd: c_int, from: *const c_void, length: size_t) -> ssize_t                               => stream::write;
+    Acquire fn writev          (fd: c_int, parts: *const iovec, many: c_int) -> ssize_t                                  => stream::writev;
+    Acquire fn vdprintf        (fd: c_int, format: *const c_char, a: Arguments) -> c_int                                 => stream::vdprintf;
+    Acquire fn __vdprintf_chk  (fd: c_int, flag: c_int, format: *const c_char, a: Arguments) -> c_int                    => stream::vdprintf_chk;
     Acquire fn flockfile       (f: *mut FILE)                                                                            => stream::lock;
     Acquire fn ftrylockfile    (f: *mut FILE) -> c_int                                                                   => stream::trylock;
 }
@@ -43,6 +46,8 @@ variadic! {
     Acquire fn fprintf         (f: *mut FILE, format: *const c_char, ...) -> c_int                                       => "retake_fprintf";
     Acquire fn __printf_chk    (flag: c_int, format: *const c_char, ...) -> c_int                                        => "retake_printf_chk";
     Acquire fn __fprintf_chk   (f: *mut FILE, flag: c_int, format: *const c_char, ...) -> c_int                          => "retake_fprintf_chk";
+    Acquire fn dprintf         (fd: c_int, format: *const c_char, ...) -> c_int                                          => "retake_dprintf";
+    Acquire fn __dprintf_chk   (fd: c_int, flag: c_int, format: *const c_char, ...) -> c_int                             => "retake_dprintf_chk";
     Create  fn execl           (path: *const c_char, arg: *const c_char, ...) -> c_int                                   => "retake_execl";
     Create  fn execlp          (file: *const c_char, arg: *const c_char, ...) -> c_int                                   => "retake_execlp";
     Create  fn execle          (path: *const c_char, arg: *const c_char, ...) -> c_int                                   => "retake_execle";
