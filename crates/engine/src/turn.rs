@@ -73,8 +73,27 @@ pub fn recording() -> bool {
 
 /// Makes a call of a library that is caught as a whole: what the library calls itself is no event.
 pub fn in_library<R>(call: impl FnOnce() -> R) -> R {
-    let _inside = Library::new();
+    enter_library();
+    let _inside = Library;
     call()
+}
+
+/// From here on this thread is inside such a library.
+pub fn enter_library() {
+    if let Some(thread) = thread::current() {
+        thread.library += 1;
+        thread.fast.store(fast::NONE, Release);
+    }
+}
+
+/// From here on it is not any more.
+pub fn leave_library() {
+    if let Some(thread) = thread::current() {
+        thread.library -= 1;
+        if thread.library == 0 {
+            process::set_short_cut(thread);
+        }
+    }
 }
 
 /// Whether this thread is inside such a library.
@@ -85,24 +104,9 @@ pub fn is_in_library() -> bool {
 /// Ends even if the call unwinds: its thread may be cancelled in it.
 struct Library;
 
-impl Library {
-    fn new() -> Library {
-        if let Some(thread) = thread::current() {
-            thread.library += 1;
-            thread.fast.store(fast::NONE, Release);
-        }
-        Library
-    }
-}
-
 impl Drop for Library {
     fn drop(&mut self) {
-        if let Some(thread) = thread::current() {
-            thread.library -= 1;
-            if thread.library == 0 {
-                process::set_short_cut(thread);
-            }
-        }
+        leave_library();
     }
 }
 

@@ -69,6 +69,7 @@ unsafe extern "C" fn start(_: c_int, argv: *mut *mut c_char, envp: *mut *mut c_c
         report::set_callers(handle::callers);
         deadlock::set_surface(&handle::needs::SURFACE);
         handle::modules::note_all();
+        handle::startup::before();
         if !short_cut {
             handle::input::note_unsupported(b"this libc's mutexes, which are not laid out as expected: slower, and");
         }

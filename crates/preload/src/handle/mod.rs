@@ -20,6 +20,7 @@ pub mod rwlock;
 pub mod sem;
 pub mod signal;
 pub mod stack;
+pub mod startup;
 pub mod stream;
 pub mod sync;
 pub mod thread;

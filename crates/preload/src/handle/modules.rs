@@ -18,6 +18,14 @@ pub fn is_shim(pc: usize) -> bool {
     (SHIM_START.load(Relaxed)..SHIM_END.load(Relaxed)).contains(&pc)
 }
 
+/// A library of MPI is loaded.
+static MPI: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether the process has MPI loaded.
+pub fn has_mpi() -> bool {
+    MPI.load(Relaxed) != 0
+}
+
 static UNWINDER_START: AtomicUsize = AtomicUsize::new(0);
 static UNWINDER_END: AtomicUsize = AtomicUsize::new(0);
 
@@ -59,6 +67,9 @@ unsafe extern "C" fn each(info: *mut dl_phdr_info, _: size_t, index: *mut c_void
             SHIM_END.store(base + size, Relaxed);
         }
         let name = if (*info).dlpi_name.is_null() { c"" } else { CStr::from_ptr((*info).dlpi_name) };
+        if name.to_bytes().windows(6).any(|part| part == b"libmpi") {
+            MPI.store(1, Relaxed);
+        }
         if name.to_bytes().windows(9).any(|part| part == b"libgcc_s.") {
             UNWINDER_START.store(base, Relaxed);
             UNWINDER_END.store(base + size, Relaxed);

@@ -9,6 +9,7 @@ use retake_engine::turn;
 use retake_engine::{end, signals, sys, thread};
 use retake_tape::layout::state;
 use retake_tape::op::Op;
+use retake_tape::session::RANK_NAME;
 
 /// Whether this is a child that borrows its parent's memory (`vfork`): it must leave no trace there.
 pub fn is_borrowed() -> bool {
@@ -347,10 +348,16 @@ pub unsafe fn abort() {
     unsafe { real::abort() }
 }
 
+fn is_rank() -> bool {
+    process::get().name().windows(RANK_NAME.len()).any(|part| part == RANK_NAME.as_bytes())
+}
+
 /// A library that comes later is noted, so that its addresses can be told.
 pub unsafe fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
     // SAFETY: the program's arguments.
-    let handle = unsafe { real::dlopen(path, flags) };
+    let call = || unsafe { real::dlopen(path, flags) };
+    // A rank that loads MPI late (Python): what its constructors do is none of the program's.
+    let handle = if is_rank() { turn::in_library(call) } else { call() };
     if !handle.is_null() && turn::recording() && !is_borrowed() {
         crate::handle::modules::note_new();
     }
