@@ -3,6 +3,9 @@
 //!
 //! More ranks than processors, as root, and over shared memory only: see [`variables`].
 
+#[path = "mpi/jobs.rs"]
+mod jobs;
+
 use retake_testkit::{Fixture, Kit, Limits, Test, run_all};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,12 +16,13 @@ use std::sync::Arc;
 struct Mpi {
     name: &'static str,
     cc: &'static str,
+    fortran: &'static str,
     run: &'static str,
 }
 
 const ALL: [Mpi; 2] = [
-    Mpi { name: "openmpi", cc: "mpicc.openmpi", run: "mpirun.openmpi" },
-    Mpi { name: "mpich", cc: "mpicc.mpich", run: "mpirun.mpich" },
+    Mpi { name: "openmpi", cc: "mpicc.openmpi", fortran: "mpif90.openmpi", run: "mpirun.openmpi" },
+    Mpi { name: "mpich", cc: "mpicc.mpich", fortran: "mpif90.mpich", run: "mpirun.mpich" },
 ];
 
 fn root() -> PathBuf {
@@ -63,6 +67,7 @@ fn main() -> ExitCode {
             tests.push(Test::new(name, move || check(&kit, mpi, &fixture)));
         }
     }
+    tests.extend(jobs::tests(&root(), variables()));
     run_all(tests)
 }
 

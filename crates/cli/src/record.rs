@@ -285,6 +285,7 @@ impl Recording {
             );
         }
         let mut cuts_told = 0;
+        let mut names = BTreeSet::new();
         for path in take::files(&self.dir, TAPE_ENDING).unwrap_or_default() {
             let Some(header) = take::header(&path) else { continue };
             if header.state.load(Relaxed) == state::CUT {
@@ -294,9 +295,12 @@ impl Recording {
             if header.unsupported.load(Relaxed) != 0
                 && let Ok(tape) = take::load(&path)
             {
-                let names: Vec<_> = unsupported(&tape).into_iter().collect();
-                say(format_args!("it called {}, which is not replayed", names.join(", ")));
+                names.extend(unsupported(&tape));
             }
+        }
+        if !names.is_empty() {
+            let names: Vec<_> = names.into_iter().collect();
+            say(format_args!("it called {}, which is not replayed", names.join(", ")));
         }
         let cuts = session.cuts.load(Acquire);
         if cuts > cuts_told {

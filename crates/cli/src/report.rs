@@ -11,6 +11,7 @@ use crate::take::Take;
 use retake_analysis::History;
 use retake_tape::entry::{Entry, note};
 use retake_tape::reader::Tape;
+use retake_tape::session::RANK_NAME;
 use std::path::{Path, PathBuf};
 
 /// What a process reported, as it is written in the session: lines `key=value`.
@@ -116,6 +117,9 @@ impl Report {
     fn cause(&self, take: &Take, tapes: &[Tape]) -> String {
         if let Some(words) = changed_program(&take.facts) {
             return words;
+        }
+        if self.recorded.contains(" ranks of ") || self.event == "0" && self.process.contains(RANK_NAME) {
+            return "the job was started with another number of ranks than were recorded".into();
         }
         let (inputs, cwd) = (inputs(tapes), PathBuf::from(take.facts.cwd.os()));
         let changed: Vec<_> =

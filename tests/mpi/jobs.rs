@@ -1,0 +1,186 @@
+//! Whole jobs under `mpirun`: other languages, real programs, launchers inside scripts, and what is told when a replay
+//! does not fit.
+
+use crate::{ALL, Mpi};
+use retake_testkit::{Fixture, Kit, Limits, Outcome, Test, run};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+type Said = Result<(), String>;
+
+struct Jobs {
+    programs: PathBuf,
+    kit: Kit,
+}
+
+pub fn tests(root: &Path, environment: Vec<(String, PathBuf)>) -> Vec<Test> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi/jobs");
+    let mut kit = Kit::new(env!("CARGO_BIN_EXE_retake"), folder);
+    kit.environment = environment;
+    kit.limits = Limits { wait_ms_max: kit.limits.wait_ms_max * 4 };
+    let jobs = Arc::new(Jobs { programs: root.join("tests/programs/mpi"), kit });
+    let mut tests = Vec::new();
+    let mut add = |name: String, body: Box<dyn Fn(&Jobs) -> Said + Send + Sync>| {
+        let jobs = jobs.clone();
+        tests.push(Test::new(name, move || body(&jobs)));
+    };
+    for mpi in ALL {
+        for source in ["any", "any08"] {
+            add(format!("fortran_{source}_{}", mpi.name), Box::new(move |jobs| jobs.fortran(mpi, source)));
+        }
+    }
+    add("python".into(), Box::new(Jobs::python));
+    add("mplrs".into(), Box::new(Jobs::mplrs));
+    add("killed_rank".into(), Box::new(Jobs::killed_rank));
+    add("script_with_two_jobs".into(), Box::new(Jobs::script));
+    add("another_number_of_ranks".into(), Box::new(Jobs::another_number));
+    add("another_library".into(), Box::new(Jobs::another_library));
+    add("another_receive".into(), Box::new(Jobs::another_receive));
+    add("a_message_that_does_not_come".into(), Box::new(Jobs::missing_message));
+    add("what_is_not_replayed_is_told".into(), Box::new(Jobs::told));
+    tests
+}
+
+fn must(holds: bool, what: &str, outcome: &Outcome) -> Said {
+    let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    if holds { Ok(()) } else { Err(format!("{what}; it ended {}:\n{text}\n{}", outcome.ended, outcome.stderr)) }
+}
+
+impl Jobs {
+    /// An empty folder, and a kit for it.
+    fn begin(&self, name: &str) -> Result<(Kit, PathBuf), String> {
+        let scratch = self.kit.scratch(name)?;
+        let mut kit = self.kit.clone();
+        kit.environment.push(("TMPDIR".into(), scratch.clone()));
+        Ok((kit, scratch))
+    }
+
+    fn compiled(&self, mpi: Mpi, name: &str) -> Result<String, String> {
+        let fixture = Fixture::load(&self.programs.join(format!("{name}.c")))?;
+        Ok(self.kit.compile_by(mpi.cc, &fixture)?.to_string_lossy().into_owned())
+    }
+
+    /// Records and replays a command of a launcher, which must end well.
+    fn same(&self, name: &str, mpi: Mpi, args: &[&str], replays: u32) -> Said {
+        let (kit, scratch) = self.begin(name)?;
+        let args: Vec<String> = args.iter().map(|arg| arg.to_string()).collect();
+        kit.record_and_replay(Path::new(mpi.run), &args, &scratch, replays, Some(0))
+    }
+
+    fn fortran(&self, mpi: Mpi, source: &str) -> Said {
+        let name = format!("fortran_{source}_{}", mpi.name);
+        let scratch = self.kit.scratch(&format!("{name}_bin"))?;
+        let program = scratch.join(source);
+        let made = Command::new(mpi.fortran)
+            .arg("-o")
+            .arg(&program)
+            .arg(self.programs.join(format!("{source}.f90")))
+            .arg(format!("-J{}", scratch.display()))
+            .output();
+        let made = made.map_err(|e| format!("{}: {e}", mpi.fortran))?;
+        if !made.status.success() {
+            return Err(String::from_utf8_lossy(&made.stderr).into_owned());
+        }
+        self.same(&name, mpi, &["-np", "4", &program.to_string_lossy()], 5)
+    }
+
+    fn python(&self) -> Said {
+        let script = self.programs.join("any.py");
+        self.same("python", ALL[0], &["-np", "4", "/usr/bin/python3", &script.to_string_lossy()], 5)
+    }
+
+    fn mplrs(&self) -> Said {
+        let input = self.programs.join("cube.ine");
+        self.same("mplrs", ALL[0], &["-np", "4", "mplrs", &input.to_string_lossy()], 5)
+    }
+
+    fn killed_rank(&self) -> Said {
+        let (kit, scratch) = self.begin("killed_rank")?;
+        let program = self.compiled(ALL[0], "killed")?;
+        let args = ["-np", "4", &program].map(str::to_string);
+        kit.record_and_replay(Path::new(ALL[0].run), &args, &scratch, 5, Some(137))
+    }
+
+    fn script(&self) -> Said {
+        let (kit, scratch) = self.begin("script")?;
+        let program = self.compiled(ALL[0], "recv_any")?;
+        let run = ALL[0].run;
+        let line = format!("{run} -np 3 {program}; {run} -np 2 {program}; echo status $?");
+        kit.record_and_replay(Path::new("/bin/sh"), &["-c".into(), line], &scratch, 3, Some(0))?;
+        for name in ["0.1.rank:2.tape", "0.2.rank:1.tape"] {
+            if !scratch.join("take").join(name).exists() {
+                return Err(format!("{name} is not in the take"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Records `name` in the usual way, and replays it by another command line.
+    fn replayed_by(&self, scratch: &str, name: &str, mpi: Mpi, ranks: &str) -> Result<Outcome, String> {
+        let (kit, scratch) = self.begin(scratch)?;
+        let take = scratch.join("take");
+        let program = self.compiled(ALL[0], name)?;
+        let recorded = kit.record(Path::new(ALL[0].run), &["-np", "3", &program].map(str::to_string), &take)?;
+        must(recorded.ended == 0, "the recording failed", &recorded)?;
+        let mut command = kit.retake(&scratch);
+        command.arg("replay").arg(&take).arg("--");
+        command.args([mpi.run, "-np", ranks, &self.compiled(mpi, name)?]);
+        run(&mut command, &scratch, kit.limits)
+    }
+
+    fn another_number(&self) -> Said {
+        let fewer = self.replayed_by("fewer_ranks", "recv_any", ALL[0], "2")?;
+        let words = "recorded 3 ranks of Open MPI; came 2 ranks of Open MPI";
+        let told = fewer.stderr.contains(words) && fewer.stderr.contains("another number of ranks");
+        must(fewer.ended == 120 && told, "fewer ranks", &fewer)?;
+        let more = self.replayed_by("more_ranks", "recv_any", ALL[0], "4")?;
+        must(more.ended == 120 && more.stderr.contains("rank"), "more ranks", &more)
+    }
+
+    fn another_library(&self) -> Said {
+        let other = self.replayed_by("another_library", "recv_any", ALL[1], "3")?;
+        let words = "recorded with Open MPI, replayed with MPICH";
+        must(other.ended == 0 && other.stderr.contains(words), "another library", &other)
+    }
+
+    fn another_receive(&self) -> Said {
+        let (kit, scratch) = self.begin("another_receive")?;
+        let take = scratch.join("take");
+        let program = self.compiled(ALL[0], "changed")?;
+        let recorded = kit.record(Path::new(ALL[0].run), &["-np", "3", &program].map(str::to_string), &take)?;
+        must(recorded.ended == 0, "the recording failed", &recorded)?;
+        let replayed = self.replayed_in(&kit, &scratch, "WAY=probe", &program)?;
+        let words = "recorded MPI_Recv; came MPI_Probe from anyone";
+        must(replayed.ended == 120 && replayed.stderr.contains(words), "another receive", &replayed)
+    }
+
+    fn missing_message(&self) -> Said {
+        let (kit, scratch) = self.begin("missing_message")?;
+        let take = scratch.join("take");
+        let program = self.compiled(ALL[0], "changed")?;
+        let recorded = kit.record(Path::new(ALL[0].run), &["-np", "3", &program].map(str::to_string), &take)?;
+        must(recorded.ended == 0, "the recording failed", &recorded)?;
+        let replayed = self.replayed_in(&kit, &scratch, "WAY=fewer", &program)?;
+        must(replayed.ended == 121 && replayed.stderr.contains("for a message from"), "a missing message", &replayed)
+    }
+
+    /// Replays the take in `scratch` with a variable of the launcher's own set, which ranks inherit.
+    fn replayed_in(&self, kit: &Kit, scratch: &Path, variable: &str, program: &str) -> Result<Outcome, String> {
+        let mut command = kit.retake(scratch);
+        command.arg("replay").arg(scratch.join("take")).arg("--");
+        command.args([ALL[0].run, "-x", variable, "-np", "3", program]);
+        run(&mut command, scratch, kit.limits)
+    }
+
+    fn told(&self) -> Said {
+        for (name, words) in [("one_sided", "MPI_Fetch_and_op"), ("several_threads", "MPI_THREAD_MULTIPLE")] {
+            let (kit, scratch) = self.begin(&format!("told_{name}"))?;
+            let program = self.compiled(ALL[0], name)?;
+            let args = ["-np", "3", &program].map(str::to_string);
+            let recorded = kit.record(Path::new(ALL[0].run), &args, &scratch.join("take"))?;
+            must(recorded.ended == 0 && recorded.stderr.contains(words), "it is not told", &recorded)?;
+        }
+        Ok(())
+    }
+}
