@@ -28,11 +28,19 @@ impl Watch<'_> {
         Watch { session, on_deadlock, told: false }
     }
 
+    /// Tells of one that was found just before the program ended.
+    pub fn look_back(&mut self, symbols: &mut Symbols) {
+        if let Some(text) = self.session.deadlock().filter(|_| !self.told) {
+            self.told = true;
+            say(Deadlock::parse(&text).words(symbols));
+        }
+    }
+
     pub fn look(&mut self) -> Verdict {
         let Some(text) = self.session.deadlock().filter(|_| !self.told) else { return Verdict::GoOn };
         self.told = true;
         let found = Deadlock::parse(&text);
-        found.tell();
+        say(found.words(&mut Symbols::of_process(&found.process, found.pid)));
         match self.on_deadlock {
             OnDeadlock::Hang => Verdict::GoOn,
             OnDeadlock::Stop => Verdict::Stop { pid: found.pid, ended: Ended::Exit(Status::Deadlock as i32) },
@@ -79,11 +87,6 @@ impl Deadlock {
             }
         }
         deadlock
-    }
-
-    /// Tells of it while the process hangs.
-    pub fn tell(&self) {
-        say(self.words(&mut Symbols::of_process(&self.process, self.pid)));
     }
 
     /// All of it, one line a waiter, each followed by its stack.

@@ -201,7 +201,9 @@ impl Refused {
         );
         if let Some(object) = self.object {
             let name = symbols.variable(&self.process, object).unwrap_or_else(|| format!("{object:#x}"));
-            text += &format!(": {} {name}", self.came);
+            // A thread's handle says nothing; which thread it is follows.
+            let name = if self.came == "join thread" { String::new() } else { format!(" {name}") };
+            text += &format!(": {}{name}", self.came);
             if let Some(place) = symbols.first_known(&self.process, &self.pcs) {
                 text += &format!(" at {place}");
             }

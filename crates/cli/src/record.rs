@@ -167,8 +167,6 @@ impl Recording {
             (verdict, _) => verdict,
         };
         let ran = launch::run(&launch, &session, &mut watch)?;
-        // Whoever is in it tells of it before it ends.
-        deadlock.look();
         let refused = session.report().is_some();
         (facts.deadlock, facts.stopped) = (session.deadlock().is_some(), ran.stopped || refused);
         facts.duration_ms = Some(clock.elapsed().as_millis() as u64);
@@ -178,16 +176,13 @@ impl Recording {
         if let Err(failure) = self.conclude(&session, &mut facts, ended) {
             eprintln!("{failure}");
         }
-        if let Some(following) = following {
-            let tapes = take::files(&self.dir, TAPE_ENDING)?
-                .iter()
-                .filter_map(|path| take::load(path).ok())
-                .collect::<Vec<_>>();
-            let compared = following.compare(&session, &mut Symbols::new(&tapes), &self.label(&facts));
-            if let Err(failure) = compared {
-                eprintln!("{failure}");
-                return Ok(Ending::Status(failure.status));
-            }
+        let tapes: Vec<_> = take::files(&self.dir, TAPE_ENDING).unwrap_or_default();
+        let tapes: Vec<_> = tapes.iter().filter_map(|path| take::load(path).ok()).collect();
+        let mut symbols = Symbols::new(&tapes);
+        deadlock.look_back(&mut symbols);
+        if let Some(Err(failure)) = following.map(|it| it.compare(&session, &mut symbols, &self.label(&facts))) {
+            eprintln!("{failure}");
+            return Ok(Ending::Status(failure.status));
         }
         Ok(Ending::Like(ran.ended))
     }

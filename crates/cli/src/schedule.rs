@@ -108,7 +108,7 @@ impl Schedule {
         let mut indexes: HashMap<u64, u32> = main.into_iter().map(|number| (number, 0)).collect();
         // The main thread runs to its first point.
         let mut threads = vec![0];
-        let mut arrivals: Vec<(u64, u64)> = Vec::new();
+        let mut arrivals = Arrivals::default();
         for note in root {
             let (process, number) = &owners[note.thread];
             let rich = &note.rich;
@@ -121,7 +121,7 @@ impl Schedule {
             }
             let Some(&index) = indexes.get(number) else { continue };
             if rich.op == Op::Barrier {
-                order_arrivals(&mut threads, &mut arrivals, index, rich.object, rich.result);
+                arrivals.pass(&mut threads, index, rich.object, rich.result);
             }
             threads.push(index);
         }
@@ -129,18 +129,37 @@ impl Schedule {
     }
 }
 
-/// Whoever arrives last at a barrier is its serial thread: if the take says that another was, the two change places.
-/// `arrivals` are the open arrivals: where in the schedule, at which barrier.
-fn order_arrivals(threads: &mut [u32], arrivals: &mut Vec<(u64, u64)>, index: u32, object: u64, result: i64) {
-    if result == WAITS {
-        arrivals.push((threads.len() as u64, object));
-    } else if result != 0 {
-        let here: Vec<usize> =
-            arrivals.iter().filter(|(_, barrier)| *barrier == object).map(|(at, _)| *at as usize).collect();
-        if let (Some(own), Some(last)) = (here.iter().rfind(|at| threads[**at] == index), here.last()) {
+/// Arrivals at barriers, so that they can be put in the order that makes the recorded thread the serial one: whoever
+/// arrives last. All arrivals of a round come before anybody leaves it.
+#[derive(Default)]
+struct Arrivals {
+    /// Of the round that nobody has left yet: at which barrier, where in the schedule.
+    open: Vec<(u64, usize)>,
+    /// Rounds that somebody has left.
+    rounds: Vec<(u64, Vec<usize>)>,
+}
+
+impl Arrivals {
+    /// Thread `index` arrives at `barrier` or, with a `result`, leaves it; serial if that is not 0.
+    fn pass(&mut self, threads: &mut [u32], index: u32, barrier: u64, result: i64) {
+        if result == WAITS {
+            self.open.push((barrier, threads.len()));
+            return;
+        }
+        let is_own = |at: &usize| threads[*at] == index;
+        if self.open.iter().any(|(at_barrier, at)| *at_barrier == barrier && is_own(at)) {
+            let (round, rest) = self.open.iter().partition(|(at_barrier, _)| *at_barrier == barrier);
+            self.open = rest;
+            let round: Vec<(u64, usize)> = round;
+            self.rounds.retain(|(at_barrier, _)| *at_barrier != barrier);
+            self.rounds.push((barrier, round.into_iter().map(|(_, at)| at).collect()));
+        }
+        let round = self.rounds.iter().find(|(at_barrier, _)| *at_barrier == barrier);
+        if let (Some((_, round)), true) = (round, result != 0)
+            && let (Some(own), Some(last)) = (round.iter().find(|at| is_own(at)), round.last())
+        {
             threads.swap(*own, *last);
         }
-        arrivals.retain(|(_, barrier)| *barrier != object);
     }
 }
 
@@ -226,10 +245,12 @@ mod tests {
 
     #[test]
     fn the_serial_thread_arrives_last() {
-        let mut threads = vec![0, 1, 2];
-        let mut arrivals = vec![(1, 7), (2, 7)];
-        order_arrivals(&mut threads, &mut arrivals, 1, 7, -1);
-        assert_eq!(threads, [0, 2, 1]);
-        assert!(arrivals.is_empty());
+        let (mut threads, mut arrivals) = (vec![0], Arrivals::default());
+        // Two rounds of two: thread 1 is serial in the first, and is still inside when thread 2 arrives again.
+        for (index, result) in [(1, WAITS), (2, WAITS), (2, 0), (2, WAITS), (1, -1), (1, WAITS), (1, -1), (2, 0)] {
+            arrivals.pass(&mut threads, index, 7, result);
+            threads.push(index);
+        }
+        assert_eq!(threads, [0, 2, 1, 2, 2, 1, 1, 1, 2]);
     }
 }

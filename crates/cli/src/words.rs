@@ -72,6 +72,7 @@ pub fn result(op: Op, code: i64) -> String {
     let name = match op {
         _ if code == WAITS => return "waits".into(),
         _ if code == CANCELLED => return "never: the thread was cancelled".into(),
+        _ if code == WAITS => return if op == Op::Barrier { "arrives".into() } else { "waits".into() },
         Op::Once => (code == 1).then_some("ran it"),
         Op::Barrier => (code == -1).then_some("serial thread"),
         Op::Wait if code >= 1 << 32 => return child(code),

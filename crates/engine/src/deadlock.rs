@@ -195,7 +195,7 @@ pub fn by_tid(tid: u32) -> Option<&'static Thread> {
 /// Makes a call of the program's that may block for ever, waiting for an object of that kind.
 pub fn blocking<R>(op: Op, kind: u32, object: usize, call: impl FnOnce() -> R) -> R {
     let Some(thread) = turn::enter() else { return call() };
-    let mark = surface().map_or(0, |surface| (surface.mark)(kind, object, thread));
+    let mark = mark(kind, object, thread);
     blocking_for(thread, op, Wanted { kind, object, mark }, call)
 }
 
@@ -234,7 +234,7 @@ pub fn at_end(thread: &Thread, op: Op, object: usize) {
         Op::Barrier => want::BARRIER,
         _ => return,
     };
-    let mark = surface().map_or(0, |surface| (surface.mark)(kind, object, thread));
+    let mark = mark(kind, object, thread);
     publish(thread, op, Wanted { kind, object, mark });
 }
 
@@ -263,6 +263,11 @@ fn is_suspicious(surface: &Surface, thread: &Thread, wanted: Wanted, waiting: u3
         Need::Readers => true,
         Need::Anyone => waiting >= ALIVE.load(SeqCst),
     }
+}
+
+/// What must be known of the object now to tell later whether it has come.
+pub fn mark(kind: u32, object: usize, thread: &Thread) -> u64 {
+    surface().map_or(0, |surface| (surface.mark)(kind, object, thread))
 }
 
 /// Looks now, whoever waits.

@@ -145,6 +145,7 @@ pub fn plain_point(op: Op, object: usize) {
 
 /// The running thread ends its step and waits until it is named again; then it will do `op`.
 fn point(thread: &mut Thread, op: Op, object: usize, mark: u64) {
+    let mark = if kind(op) == want::MUTEX { deadlock::mark(want::MUTEX, object, thread) } else { mark };
     let wanted = Wanted { kind: kind(op), object, mark };
     thread.part.op.store(op as u32, Relaxed);
     thread.want.set(wanted);
@@ -318,6 +319,13 @@ pub fn creates(child: &mut Thread) {
     }
 }
 
+/// Waits until the new thread is known by its handle, so that whoever joins it finds it.
+pub fn created(child: &Thread) {
+    while child.part.on.load(Relaxed) && child.pthread.load(Acquire) == 0 && is_on() {
+        sys::sleep_ns(20_000);
+    }
+}
+
 /// It could not be created.
 pub fn creates_not(child: &Thread) {
     if child.part.on.swap(false, Relaxed) {
@@ -368,7 +376,8 @@ pub fn obtain<R>(op: Op, object: usize, attempt: impl Fn() -> Option<R>) -> Opti
 fn refuse_busy(thread: &mut Thread, op: Op, object: usize, why: &str) -> ! {
     let index = thread.part.index;
     thread.part.op.store(op as u32, Relaxed);
-    thread.want.set(Wanted { kind: kind(op), object, mark: 0 });
+    let mark = deadlock::mark(kind(op), object, thread);
+    thread.want.set(Wanted { kind: kind(op), object, mark });
     deadlock::look_now();
     refuse(thread, index, Some((op, object)), why)
 }

@@ -124,6 +124,9 @@ fn make(
         schedule::creates_not(unsafe { &*child_at });
         // SAFETY: the thread never came to be.
         unsafe { (*child_at).in_use.store(0, Release) };
+    } else {
+        // SAFETY: threads are never freed.
+        schedule::created(unsafe { &*child_at });
     }
     result
 }

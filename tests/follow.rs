@@ -1,0 +1,258 @@
+//! Following schedules: the thesis's tables, schedules that decide an outcome, schedules that cannot be followed, takes
+//! printed as schedules, and recorded deadlocks.
+
+use retake_testkit::{Fixture, Kit, Outcome, run};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs")
+}
+
+/// A program of `programs/follow` or of `programs`, compiled, in a folder of the test's own.
+struct Place {
+    kit: Kit,
+    dir: PathBuf,
+    program: PathBuf,
+}
+
+impl Place {
+    fn new(test: &str, program: &str) -> Place {
+        let kit = Kit::new(env!("CARGO_BIN_EXE_retake"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("follow"));
+        let sources = ["follow/NAME.c", "NAME.c", "NAME.cc"].map(|form| programs().join(form.replace("NAME", program)));
+        let source = sources.iter().find(|path| path.is_file()).expect("the program's source");
+        let mut fixture = Fixture::load(source).expect("a fixture");
+        fixture.flags.extend(["-pthread".into(), "-g".into()]);
+        let program = kit.compile(&fixture).expect("it compiles");
+        let dir = kit.scratch(&format!("{test}-{}", fixture.name)).expect("a folder");
+        Place { kit, dir, program }
+    }
+
+    fn retake(&self, before: &[&str], with_program: bool) -> Outcome {
+        let mut command = self.kit.retake(&self.dir);
+        command.args(before);
+        if with_program {
+            command.arg("--").arg(&self.program);
+        }
+        run(&mut command, &self.dir, self.kit.limits).expect("it ends")
+    }
+
+    /// Follows `schedule`, and ends the program if it has not ended by then.
+    fn follow(&self, schedule: &str) -> Outcome {
+        self.retake(&["follow", schedule, "--then", "stop"], true)
+    }
+}
+
+#[test]
+fn the_simple_program_follows_every_schedule_of_table_5_1() {
+    let place = Place::new("table", "simple");
+    for schedule in [
+        "0,0,0,0,2,1,1",
+        "0,0,0,3,0,0,3",
+        "0,1,1",
+        "0,0,0,0,2,0,2",
+        "0,0,0,0,3,0,1,1",
+        "0,0,0,3,3,3,2,2,2",
+        "0,0,0,0,0,4,3,2,2",
+        "0,0,0,0,0,4,3,1,1",
+        "0,0,0,3,0,0,1,1",
+        "0,1,0,0,0,0,2,2",
+        "0,0,0,0,1,0,1",
+        "0,0,0,0,1,0,4,4",
+        "0,0,0,0,0,1,3,2,2",
+        "0,0,0,0,3,3",
+        "0,0,0,0,0,2,2",
+        "0,0,0,0,0,2,3,4,4",
+        "0,0,0,1,3,3,3,3,2,2",
+        "0,0,0,0,0,1,4,4",
+        "0,0,0,0,0,2,1,2",
+    ] {
+        followed(&place.follow(schedule), schedule);
+    }
+}
+
+/// Each to the program's end. Those that the text has cut short in one column are taken from the other.
+#[test]
+fn the_lockers_follow_every_whole_schedule_of_table_5_2() {
+    let place = Place::new("table", "lockers");
+    for schedule in [
+        "0,0,0,1,1,1,1,2,2,2,2,2,2,3,3,3,3,3,3,4,4,4,4,4,4,0,0,1,1,1,0",
+        "0,1,1,1,2,2,2,2,2,2,3,3,3,3,3,3,0,0,1,1,1,4,4,4,4,4,4,0,0",
+        "0,0,0,2,2,2,2,2,2,0,0,1,1,1,1,3,3,3,3,3,3,4,4,4,4,4,4,1,1,1,0",
+        "0,0,0,1,1,2,2,2,2,2,2,3,3,3,3,3,3,0,0,1,1,1,4,4,4,4,4,4,1,1,0",
+        "0,0,0,1,1,3,3,3,3,3,3,1,1,1,2,2,2,2,2,2,4,4,4,4,4,4,0,0,1,1,0",
+        "0,0,0,1,1,1,3,3,3,3,3,3,4,4,4,4,4,4,1,1,1,2,2,2,2,2,2,0,0",
+        "0,0,0,1,1,1,4,4,4,4,4,4,1,2,2,2,2,2,2,3,3,3,3,3,3,0,0,1,1,1,0",
+        "0,0,0,1,1,1,1,4,4,4,4,4,4,2,2,2,2,2,2,3,3,3,3,3,3,0,0,1,1,1,0",
+    ] {
+        followed(&place.follow(schedule), schedule);
+    }
+}
+
+#[test]
+fn the_small_programs_follow_all_their_orders() {
+    for (program, schedules) in [
+        ("one_thread", &["0,0,1,1,0", "0,1,1,0,0", "0,0,0,1,1,0", "0,1,0,0,1,0"][..]),
+        ("two_threads", &["0,0,0,1,1,2,2,0,0", "0,1,1,0,2,2,0,0", "0,0,2,2,0,1,1,0,0"]),
+        ("one_lock", &["0,0,0,0,0,1,1,1,1,0", "0,1,1,0,0,1,1,0,0,0", "0,1,1,1,1,0,0,0,0"]),
+    ] {
+        let place = Place::new("small", program);
+        for schedule in schedules {
+            followed(&place.follow(schedule), schedule);
+        }
+    }
+}
+
+fn followed(outcome: &Outcome, schedule: &str) {
+    let steps = schedule.split(',').count();
+    let told = format!("retake: followed all {steps} steps");
+    assert!(outcome.ended == 0 && outcome.stderr.contains(&told), "{schedule}: {}\n{}", outcome.ended, outcome.stderr);
+}
+
+/// Nothing protects the variable; the schedule alone decides.
+#[test]
+fn a_schedule_forces_each_last_value() {
+    let place = Place::new("last", "unprotected");
+    for (schedule, last) in [
+        ("0,0,0,0,2,2,3,3,1,1,0,0,0", "1\n"),
+        ("0,0,0,0,3,3,1,1,2,2,0,0,0", "2\n"),
+        ("0,1,1,0,2,0,2,0,3,3,0,0,0", "3\n"),
+    ] {
+        for _ in 0..3 {
+            let outcome = place.follow(schedule);
+            followed(&outcome, schedule);
+            assert_eq!(String::from_utf8_lossy(&outcome.stdout), last, "{schedule}");
+        }
+    }
+}
+
+/// A timed wait counts as unlock and lock, and times out.
+#[test]
+fn timed_waits_time_out() {
+    let place = Place::new("timed", "timed");
+    for (schedule, said) in
+        [("0,0,0,0,1,1,1,1,0,0,0", "timed out, seen 1\n"), ("0,0,0,0,0,0,1,1,1,1,0", "timed out, seen 0\n")]
+    {
+        let outcome = place.follow(schedule);
+        followed(&outcome, schedule);
+        assert_eq!(String::from_utf8_lossy(&outcome.stdout), said, "{schedule}");
+    }
+}
+
+#[test]
+fn the_end_of_a_schedule_hangs_stops_or_resumes() {
+    let place = Place::new("then", "simple");
+    let stopped = place.retake(&["follow", "0,0", "--then", "stop"], true);
+    assert_eq!((stopped.ended, stopped.stdout.len()), (0, 0), "{}", stopped.stderr);
+    let resumed = place.retake(&["follow", "0,0,0,0,3", "--then", "resume"], true);
+    assert!(resumed.ended == 0 && resumed.stdout.starts_with(b"last "), "{}", resumed.stderr);
+    let mut command = place.kit.retake(&place.dir);
+    let script = "timeout -s INT 2 \"$0\" follow 0,0 -- \"$1\"";
+    command = {
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.arg("-c").arg(script).arg(command.get_program()).arg(&place.program).current_dir(&place.dir);
+        shell.env("XDG_STATE_HOME", place.dir.join("state"));
+        shell
+    };
+    let hung = run(&mut command, &place.dir, place.kit.limits).expect("it ends");
+    assert!(hung.stderr.contains("the schedule is at its end (2 steps); the program waits: gdb -p"), "{}", hung.stderr);
+}
+
+/// What is said of schedules that cannot be followed, as files beside the programs (`UPDATE=1` writes them).
+#[test]
+fn a_schedule_that_cannot_be_followed_is_refused_with_the_reason() {
+    for (program, name, schedule) in [
+        ("simple", "not_created", "0,2"),
+        ("simple", "ended", "0,0,0,0,3,3,3,3,3"),
+        ("simple", "not_main", "1,0"),
+        ("lockers", "mutex_busy", "0,0,2,2,2,1,1,1,3,3,3"),
+        ("lockers", "join_busy", "0,0,0,0,0"),
+        ("lockers", "deadlock", "0,0,1,1,1,2,2,3,3,2,3,2"),
+        ("one_thread", "too_long", "0,0,1,1,0,0,0"),
+        ("one_thread", "not_a_number", "0,0,x"),
+        ("one_thread", "no_such_points", "points few\n0"),
+    ] {
+        let place = Place::new(name, program);
+        let file = place.dir.join("schedule.txt");
+        fs::write(&file, schedule).expect("the schedule is written");
+        let refused = place.retake(&["follow", "schedule.txt", "-o", "take"], true);
+        let said = refused.stderr.lines().filter(|line| !line.contains(" -> ")).map(|line| format!("{line}\n"));
+        let said = format!("{}{}\n", said.collect::<String>(), refused.ended);
+        let golden = programs().join("follow").join(format!("{name}.expected"));
+        if std::env::var_os("UPDATE").is_some() {
+            fs::write(&golden, &said).expect("the golden file is written");
+        }
+        assert_eq!(said, fs::read_to_string(&golden).unwrap_or_default(), "{name}");
+    }
+}
+
+/// A take printed as a schedule, and followed: the same output, without the take's help.
+#[test]
+fn a_take_is_followed_as_a_schedule() {
+    for program in [
+        "mutex_normal",
+        "mutex_bank",
+        "cond_queue",
+        "cond_broadcast",
+        "rwlock_order",
+        "barrier_serial",
+        "thread_tree",
+        "once_who",
+        "cxx_mutex",
+        "cxx_async",
+    ] {
+        let place = Place::new("take", program);
+        let recorded = place.retake(&["record", "-q", "-o", "take"], true);
+        let schedule = place.retake(&["schedule", "take"], false);
+        assert_eq!(schedule.ended, 0, "{program}: {}", schedule.stderr);
+        fs::write(place.dir.join("schedule.txt"), &schedule.stdout).expect("the schedule is written");
+        let followed = place.retake(&["follow", "schedule.txt", "-o", "again", "--then", "stop"], true);
+        assert_eq!(
+            (followed.ended, &followed.stdout),
+            (recorded.ended, &recorded.stdout),
+            "{program}: {}",
+            followed.stderr
+        );
+        let replayed = place.retake(&["replay", "again"], false);
+        assert_eq!(replayed.stdout, recorded.stdout, "{program}: {}", replayed.stderr);
+    }
+}
+
+/// P-Rep's record mode found schedules of deadlocks that did not always lead there again.
+#[test]
+fn recorded_deadlocks_come_again() {
+    for (program, recordings) in [("philosophers", 4), ("queue", 4)] {
+        let place = Place::new("deadlock", program);
+        let mut dead = 0;
+        for _ in 0..400 {
+            let _ = fs::remove_dir_all(place.dir.join("take"));
+            let recorded = place.retake(&["record", "-q", "--on-deadlock", "stop", "-o", "take"], true);
+            if recorded.ended != 122 {
+                continue;
+            }
+            dead += 1;
+            for replay in 1..=5 {
+                let replayed = place.retake(&["replay", "take"], false);
+                let same = replayed.ended == 122 && replayed.stdout == recorded.stdout;
+                assert!(same, "{program}, replay {replay}: {}\n{}", replayed.ended, replayed.stderr);
+            }
+            if program == "philosophers" {
+                follow_deadlock(&place);
+            }
+            if dead == recordings {
+                break;
+            }
+        }
+        assert_eq!(dead, recordings, "{program} did not deadlock often enough");
+    }
+}
+
+/// The order of a deadlock, followed, ends in it. Not so for the queue: whoever unlocks what another has locked has no
+/// place in the order.
+fn follow_deadlock(place: &Place) {
+    let schedule = place.retake(&["schedule", "take"], false);
+    fs::write(place.dir.join("schedule.txt"), &schedule.stdout).expect("the schedule is written");
+    let _ = fs::remove_dir_all(place.dir.join("again"));
+    let again = place.retake(&["follow", "schedule.txt", "-o", "again", "--on-deadlock", "stop"], true);
+    assert_eq!(again.ended, 122, "followed: {}", again.stderr);
+}
