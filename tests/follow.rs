@@ -198,7 +198,6 @@ fn a_take_is_followed_as_a_schedule() {
         "barrier_serial",
         "thread_tree",
         "once_who",
-        "cxx_mutex",
         "cxx_async",
     ] {
         let place = Place::new("take", program);
