@@ -198,7 +198,6 @@ fn a_take_is_followed_as_a_schedule() {
         "barrier_serial",
         "thread_tree",
         "once_who",
-        "cxx_async",
     ] {
         let place = Place::new("take", program);
         let recorded = place.retake(&["record", "-q", "-o", "take"], true);
