@@ -156,9 +156,17 @@ impl Arrivals {
         }
         let round = self.rounds.iter().find(|(at_barrier, _)| *at_barrier == barrier);
         if let (Some((_, round)), true) = (round, result != 0)
-            && let (Some(own), Some(last)) = (round.iter().find(|at| is_own(at)), round.last())
+            && let (Some(&own), Some(&last)) = (round.iter().find(|at| is_own(at)), round.last())
         {
-            threads.swap(*own, *last);
+            // It arrives later; whatever stood in between moves up.
+            threads[own..=last].rotate_left(1);
+            let moved = |at: &mut usize| match *at {
+                here if here == own => *at = last,
+                here if here > own && here <= last => *at -= 1,
+                _ => {}
+            };
+            self.open.iter_mut().for_each(|(_, at)| moved(at));
+            self.rounds.iter_mut().flat_map(|(_, round)| round).for_each(moved);
         }
     }
 }
