@@ -171,7 +171,7 @@ fn a_deadlock_stops_gdb_by_itself() {
     assert!(printed.contains("the program was ended by SIGKILL here"), "{printed}");
     assert!(printed.contains("Program terminated with signal SIGKILL"), "{printed}");
     let table = printed.lines().skip_while(|line| !line.starts_with("  thread "));
-    assert_eq!(unmarked(table.take(5)), unmarked(expected("info-retake.txt").lines()), "{printed}");
+    assert_eq!(unmarked(table.take(4)), unmarked(expected("info-retake.txt").lines()), "{printed}");
     take.end();
 }
 
@@ -228,11 +228,8 @@ fn a_rebuilt_program_that_prints_more_is_still_debugged() {
     assert_eq!(stops(&printed), [("0.2".to_owned(), 11), ("0.2".to_owned(), 8)], "{printed}");
     assert_eq!(lines(&printed, "$"), ["$1 = 32", "$2 = 43"], "{printed}");
     assert!(printed.contains("exited normally") && printed.contains("balance 13"), "{printed}");
-    let talk: Vec<&str> = lines(&printed, "by ");
-    assert_eq!(
-        &talk[talk.len() - 10..],
-        ["by 10", "by -55", "by 10", "by -32", "by 10", "by -21", "by 10", "by -16", "by 10", "by -13"]
-    );
+    let talk = [10, -55, 10, -32, 10, -21, 10, -16, 10, -13].map(|by| format!("by {by}\n")).concat();
+    assert!(printed.contains(&talk), "{printed}");
     take.end();
 }
 
@@ -309,6 +306,26 @@ fn stop_at_the_end_tells_a_deadlock() {
     let stopped = take.replay(&["--stop-at", "end"]);
     assert_eq!(stopped.ended, 0, "{}", stopped.stderr);
     assert_eq!(stopped.stderr, expected("stop-at-end.txt"));
+    take.end();
+}
+
+#[test]
+fn stop_at_is_not_disturbed_by_a_timer_that_ended_the_program() {
+    let take = Take::record("stop-timer", "end_deadlock_alarm");
+    assert_eq!(take.recorded.ended, 142);
+    let stopped = take.replay(&["--stop-at", "0.1:1"]);
+    assert_eq!(stopped.ended, 0, "{}", stopped.stderr);
+    assert!(stopped.stderr.contains("retake: thread 0.1: 0 of "), "{}", stopped.stderr);
+    take.end();
+}
+
+#[test]
+fn stop_at_tells_what_became_of_a_program_that_executed_another() {
+    let take = Take::record("stop-exec", "exec_at");
+    let stopped = take.replay(&["--stop-at", "0.4.3:6"]);
+    assert_eq!(stopped.ended, 0, "{}", stopped.stderr);
+    assert!(stopped.stderr.contains("retake: thread 0: 6 of 6 events; ended\n"), "{}", stopped.stderr);
+    assert!(stopped.stderr.contains("retake: thread 0.4.3: 5 of 10 events; lock mutex: stands before it\n"));
     take.end();
 }
 

@@ -89,6 +89,24 @@ impl Mapped {
     }
 }
 
+/// The processes of the run whose session lies at `path` that are still there: they have it in their memory.
+pub fn living(path: &Path) -> Vec<i32> {
+    let Ok(session) = Mapped::open(path) else { return Vec::new() };
+    let path = path.to_string_lossy();
+    let has_it = |pid: &i32| {
+        *pid > 1 && std::fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| maps.contains(&*path))
+    };
+    session.present_pids().into_iter().filter(has_it).collect()
+}
+
+/// Ends what is left of a replay.
+pub fn end_all(path: &Path) {
+    for pid in living(path) {
+        // SAFETY: a process of this replay.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+    }
+}
+
 impl std::ops::Deref for Mapped {
     type Target = Session;
 

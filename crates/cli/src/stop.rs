@@ -10,11 +10,11 @@ use crate::replay::{Player, Scene};
 use crate::status::{Failure, Result, Status, say};
 use crate::symbols::{Place, Symbols};
 use crate::take::TempDir;
-use crate::{Ending, gdb, words};
+use crate::{Ending, gdb, session, words};
 use retake_tape::board::{ASK_SIGNAL, AT_END, DEPTH, FILE, Row, stop, waiting};
 use retake_tape::op::Op;
 use retake_tape::reader::{Tape, Thread};
-use retake_tape::session::{ROOT_NAME, flag};
+use retake_tape::session::{FILE as SESSION, ROOT_NAME, flag};
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
@@ -59,7 +59,17 @@ pub fn main(mut player: Player, place: &str, hold: bool) -> Result<Ending> {
         }
         if hold { Verdict::GoOn } else { Verdict::StopAll }
     };
-    let ran = launch::run(&scene.launch, &scene.session, &mut watch)?;
+    let ran = launch::run(&scene.launch, &scene.session, &mut watch);
+    // A process may outlive the first one, and the place may be in it.
+    let session = folder.path().join(SESSION);
+    while ran.is_ok() && scene.session.report_state.load(Acquire) == 0 && !session::living(&session).is_empty() {
+        if watch(0) == Verdict::StopAll {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    session::end_all(&session);
+    let ran = ran?;
     if told {
         return Ok(Ending::Status(Status::Fine));
     }
@@ -183,8 +193,7 @@ impl<'a> Cut<'a> {
 
 impl Member<'_> {
     fn waits(&self) -> bool {
-        let inside = matches!(self.row.waits.load(Acquire), waiting::VERSION | waiting::EDGE | waiting::END);
-        inside || self.row.stops.load(Acquire) != stop::NOT
+        self.row.waits.load(Acquire) != waiting::NOT || self.row.stops.load(Acquire) != stop::NOT
     }
 
     /// Whether the kernel has put it to sleep, and its processor time in ticks; none if it does not exist.
@@ -250,6 +259,7 @@ impl Member<'_> {
             waiting::MESSAGE => format!("{doing}waits for a message from task t{at:x} with tag {value}"),
             waiting::TASK => format!("{doing}waits for task t{at:x}, which has not come"),
             waiting::SHARED => format!("{doing}waits for its turn at groups and mailboxes"),
+            waiting::OUTSIDE => format!("{doing}waits until others have come as far as they came"),
             _ if !doing.is_empty() => format!("{doing}under way"),
             _ if sleeps => "blocked in a call that Retake does not order".into(),
             _ => "runs".into(),

@@ -132,10 +132,10 @@ pub fn wait_for_victim(present: u32) {
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
     // SAFETY: signal 0 asks and does nothing.
     let lives = || sys::error(unsafe { sys::kill(present as usize, 0) }).is_none();
-    while process::is_killed_later(present) && lives() {
-        if sys::clock_ns(libc::CLOCK_MONOTONIC) - started > GRACE_NS && !watch::is_debugged() {
-            return;
+    let is_late = || sys::clock_ns(libc::CLOCK_MONOTONIC) - started > GRACE_NS && !watch::is_debugged();
+    stops::waiting_outside(|| {
+        while process::is_killed_later(present) && lives() && !is_late() {
+            sys::sleep_ns(500_000);
         }
-        sys::sleep_ns(500_000);
-    }
+    });
 }

@@ -9,6 +9,7 @@
 
 use crate::lock::Lock;
 use crate::process::{self, Seat};
+use crate::stops;
 use crate::sys;
 use crate::thread::{Thread, waiting};
 use crate::watch;
@@ -285,14 +286,16 @@ pub fn wait_for_uses(number: u32, uses: u64) {
     if spin(&ready) || SOFT_FAILED.load(Relaxed) >= SOFT_FAILURES {
         return;
     }
-    let mut step = 10_000;
-    while !ready() {
-        if watch::still_ns() > SOFT_NS {
-            SOFT_FAILED.fetch_add(1, Relaxed);
-            return;
+    stops::waiting_outside(|| {
+        let mut step = 10_000;
+        while !ready() {
+            if watch::still_ns() > SOFT_NS && !stops::is_standing() {
+                SOFT_FAILED.fetch_add(1, Relaxed);
+                return;
+            }
+            sys::sleep_ns(step);
+            // Looking too often would itself look like work, and nothing would ever stand still.
+            step = (step * 2).min(4_000_000);
         }
-        sys::sleep_ns(step);
-        // Looking too often would itself look like work, and nothing would ever stand still.
-        step = (step * 2).min(4_000_000);
-    }
+    });
 }

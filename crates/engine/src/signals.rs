@@ -6,6 +6,7 @@
 //! recorded process sent is sent again by the replay: its handler does not run before that.
 
 use crate::process;
+use crate::stops;
 use crate::sys;
 use crate::thread::{DEFERRED, SIGNALS, Thread};
 use crate::watch;
@@ -239,7 +240,7 @@ fn comes_from_outside(signal: &Signal) -> bool {
 pub fn wait_for(signal: &Signal) -> bool {
     let mut naps = 0u32;
     while !is_sent(signal) {
-        if watch::still_ns() > PATIENCE_NS {
+        if watch::still_ns() > PATIENCE_NS && !stops::is_standing() {
             return false;
         }
         // Looking often costs so much time that it would pass for work.

@@ -14,7 +14,7 @@
 use crate::process;
 use crate::store::Path;
 use crate::sys;
-use crate::thread::Thread;
+use crate::thread::{self, Thread, waiting};
 use crate::watch;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -69,9 +69,17 @@ pub fn adopt(thread: &mut Thread) {
     }
 }
 
-/// The process of `thread` has begun: waits for a debugger, if one was asked for.
+/// The process of `thread` has begun. If it is a program that another one executed, that one's threads are gone, though
+/// their ids live on in this one. Then it waits for a debugger, if one was asked for.
 pub fn begun(thread: &Thread) {
-    let Some(board) = board().filter(|board| board.ask_begin.load(Acquire) == thread.number) else { return };
+    let Some(board) = board() else { return };
+    let rows = board.rows.load(Relaxed);
+    // SAFETY: the board is mapped for good.
+    let others = (0..rows).filter(|number| *number != thread.number).filter_map(|at| unsafe { board::row(board, at) });
+    for row in others.filter(|row| row.pid.load(Relaxed) == process::get().pid) {
+        row.tid.store(0, Release);
+    }
+    let Some(board) = Some(board).filter(|board| board.ask_begin.load(Acquire) == thread.number) else { return };
     // Where only parents may trace (Yama), anyone may trace this process from now on.
     // SAFETY: plain numbers.
     unsafe { sys::prctl(libc::PR_SET_PTRACER as usize, usize::MAX, 0, 0) };
@@ -149,6 +157,19 @@ fn stand(board: &Board, thread: &Thread, why: u32) {
 pub extern "C" fn retake_stopped() {
     // SAFETY: does nothing; it keeps the call from being optimised away.
     unsafe { core::arch::asm!("nop", options(nostack)) };
+}
+
+/// Waits by `body`, in this thread, for something that no tape orders.
+pub fn waiting_outside<R>(body: impl FnOnce() -> R) -> R {
+    let tell = |why| {
+        if let Some(thread) = thread::current() {
+            thread.waits_for(why, 0, 0);
+        }
+    };
+    tell(waiting::OUTSIDE);
+    let result = body();
+    tell(waiting::NOT);
+    result
 }
 
 impl Thread {

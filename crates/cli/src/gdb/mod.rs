@@ -13,10 +13,9 @@
 use crate::board::{self, Where};
 use crate::facts::{Ended, Text};
 use crate::replay::Player;
-use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, plain};
 use crate::take::{Origin, Take, TempDir};
-use crate::{Ending, launch, words};
+use crate::{Ending, launch, session, words};
 use retake_tape::board::{Board, FILE as BOARD, Row};
 use retake_tape::op::Op;
 use retake_tape::session::{FILE as SESSION, ROOT_NAME, Session, flag};
@@ -92,7 +91,7 @@ pub fn main(mut player: Player, place: Option<&str>, arguments: &[OsString]) -> 
         gdb.arg(Path::new(&player.take.facts.cwd.os()).join(player.program()?.0));
     }
     let ended = run(&mut gdb);
-    end_all(folder.path());
+    session::end_all(&folder.path().join(SESSION));
     ended.map(|code| Ending::Like(Ended::Exit(code)))
 }
 
@@ -195,19 +194,6 @@ fn run(gdb: &mut Command) -> Result<i32> {
     Ok(status.code().unwrap_or(125))
 }
 
-/// Ends what is left of a replay: processes that have its session in their memory.
-fn end_all(folder: &Path) {
-    let path = folder.join(SESSION);
-    let Ok(session) = Mapped::open(&path) else { return };
-    let path = path.to_string_lossy();
-    for pid in session.present_pids().into_iter().filter(|pid| *pid > 1) {
-        if fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| maps.contains(&*path)) {
-            // SAFETY: a process of this replay.
-            unsafe { libc::kill(pid, libc::SIGKILL) };
-        }
-    }
-}
-
 #[derive(clap::Args)]
 pub struct Args {
     folder: PathBuf,
@@ -225,7 +211,7 @@ pub fn program(args: Args) -> Result<Ending> {
     let replay: Replay = serde_json::from_value(plan["replay"].clone()).map_err(|error| unusable(error.to_string()))?;
     let asked = fs::read_to_string(folder.join(ASK)).ok().and_then(|text| serde_json::from_str::<Ask>(&text).ok());
     let asked = asked.unwrap_or_default();
-    end_all(&folder);
+    session::end_all(&folder.join(SESSION));
     for name in [ASK, SESSION, BOARD] {
         let _ = fs::remove_file(folder.join(name));
     }

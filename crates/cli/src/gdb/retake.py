@@ -21,7 +21,7 @@ LAYOUT = PLAN["layout"]
 THREADS = {thread["name"]: thread for thread in PLAN["threads"]}
 BY_NUMBER = {thread["number"]: thread for thread in PLAN["threads"]}
 STOP_EVENT, STOP_BEGIN, STOP_END, STOP_REPORT = 1, 2, 3, 4
-WAIT_VERSION, WAIT_EDGE, WAIT_END = 1, 2, 3
+WAIT_VERSION, WAIT_EDGE, WAIT_END, WAIT_OUTSIDE, WAIT_MESSAGE, WAIT_TASK, WAIT_SHARED = 1, 2, 3, 4, 5, 6, 7
 SHIM = "libretake-"
 
 
@@ -193,6 +193,15 @@ def state(now, number):
     if waits == WAIT_EDGE:
         other = BY_NUMBER.get(now.get("waits_at", number), {"name": "unknown"})["name"]
         return doing + "waits for event %d of thread %s" % (now.get("waits_for", number), other)
+    if waits == WAIT_MESSAGE:
+        words = (now.get("waits_at", number), now.get("waits_for", number))
+        return doing + "waits for a message from task t%x with tag %d" % words
+    if waits == WAIT_TASK:
+        return doing + "waits for task t%x, which has not come" % now.get("waits_at", number)
+    if waits == WAIT_SHARED:
+        return doing + "waits for its turn at groups and mailboxes"
+    if waits == WAIT_OUTSIDE:
+        return doing + "waits until others have come as far as they came"
     return doing + "under way" if doing else "between events"
 
 
