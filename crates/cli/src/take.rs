@@ -14,6 +14,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
 
 /// Where a take came from: what decides whether its command may be run unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,9 @@ pub enum Origin {
     Elsewhere,
     Packed,
 }
+
+/// A process that ends just behind the first one is waited for so long.
+const STRAGGLERS: Duration = Duration::from_secs(1);
 
 pub struct Take {
     pub dir: PathBuf,
@@ -42,9 +46,13 @@ impl Take {
                 return Err(Failure::own(format!("{} is still being recorded", facts.name)).next("retake ls"));
             }
             let ended = facts.ended;
-            if !finish(dir, &mut facts, ended, usize::MAX)? {
-                let what = format!("processes of {} are still running and being recorded", facts.name);
-                return Err(Failure::own(what).next("end them, then the same command again"));
+            let since = Instant::now();
+            while !finish(dir, &mut facts, ended, usize::MAX)? {
+                if since.elapsed() > STRAGGLERS {
+                    let what = format!("processes of {} are still running and being recorded", facts.name);
+                    return Err(Failure::own(what).next("end them, then the same command again"));
+                }
+                std::thread::sleep(Duration::from_millis(20));
             }
             if ended.is_none() {
                 say(format_args!("{} was left open by a recorder that was killed; it is sealed now", facts.name));
