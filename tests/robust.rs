@@ -227,6 +227,14 @@ fn runs(pid: u32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
+/// Waits until the process has ended.
+fn gone(pid: u32) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while runs(pid) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 fn kill(pid: u32) {
     assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
 }
@@ -238,16 +246,14 @@ fn a_killed_recorder_leaves_the_program_alone() {
     let stat = fs::read_to_string(format!("/proc/{program}/stat")).unwrap();
     let recorder: u32 = stat.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap().parse().unwrap();
     kill(recorder);
+    gone(recorder);
     let busy = place.run("exec $retake info take");
     assert_eq!(busy.ended, 125, "{}", busy.stderr);
     says(&busy, &["still running"]);
     // The program goes on, to its end, with its own output.
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     child.wait().unwrap();
-    let until = Instant::now() + Duration::from_secs(30);
-    while runs(program) && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    gone(program);
     let seen = fs::read_to_string(place.dir.join("seen")).unwrap();
     assert!(seen.contains("total 80000\norder "), "{seen}");
     let sealed = place.run("exec $retake info take");

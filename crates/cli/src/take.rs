@@ -135,7 +135,9 @@ pub fn files(dir: &Path, ending: &str) -> Result<Vec<PathBuf>> {
 pub fn finish(dir: &Path, facts: &mut Facts, ended: Option<Ended>, announced: usize) -> Result<bool> {
     facts.ended = ended;
     let paths = files(dir, TAPE_ENDING)?;
-    if paths.iter().any(|path| running::writes(path)) || paths.len() < announced && running::is_any_of(dir) {
+    // One without a first page is just being made, or was when its process was killed.
+    let begun = paths.iter().filter(|path| header(path).is_some()).count();
+    if paths.iter().any(|path| running::writes(path)) || begun < announced && running::is_any_of(dir) {
         facts.write(dir).because(|| format!("cannot write {}", dir.join(FILE).display()))?;
         return Ok(false);
     }

@@ -130,7 +130,7 @@ unsafe fn close_gap(first: *mut *mut c_char, last: *mut *mut c_char) {
     // SAFETY: the caller's words.
     unsafe {
         let mut at = first.cast::<usize>();
-        while at.add(1) < last.cast() {
+        while at.add(1) <= last.cast() {
             at.write(AT_IGNORE);
             at.add(1).write(0);
             at = at.add(2);
