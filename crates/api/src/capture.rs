@@ -5,13 +5,17 @@
 
 use crate::error::{Error, Result};
 use crate::mode::Settings;
+use crate::noting::Receive;
 use retake_engine::store::{Beginning, Store};
 use retake_engine::sys;
 use retake_engine::writer::Writer;
 use retake_tape::layout::{ThreadHeader, kind, state};
 use retake_tape::part::{Line, fact};
 use retake_tape::session::PART_ENDING;
+use retake_trace::policy::Method;
+use std::collections::BTreeMap;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// The writing end of a part.
@@ -24,6 +28,10 @@ pub struct Capture {
     /// Contents are kept, too.
     pub full: bool,
     cut: bool,
+    /// Where the last message taken without a line stands, for each partner; in the chunk that is being written.
+    taken: BTreeMap<u32, *mut u64>,
+    /// That chunk.
+    taken_in: u64,
     /// The last event of the run of receives that found nothing, if it was the last line.
     nothing: u64,
 }
@@ -38,9 +46,16 @@ pub fn part_name(name: &str, life: u32) -> String {
 
 impl Capture {
     pub fn new(settings: &Settings, name: &str, life: u32, full: bool) -> Result<Capture> {
-        let take = settings.take.as_deref().unwrap_or(std::path::Path::new("."));
+        let take = settings.take.as_deref().unwrap_or(Path::new("."));
+        let mut capture = Capture::create(take, PART_ENDING, name, life, full)?;
+        capture.facts(settings);
+        Ok(capture)
+    }
+
+    /// Makes the file of a participant, in that directory, with nothing in it.
+    pub fn create(directory: &Path, ending: &str, name: &str, life: u32, full: bool) -> Result<Capture> {
         let part = part_name(name, life);
-        let path = take.join(format!("{part}{PART_ENDING}"));
+        let path = directory.join(format!("{part}{ending}"));
         if path.exists() {
             let what = format!("{} is there already: give a new directory for the take", path.display());
             return Err(Error::Tape(what));
@@ -48,7 +63,7 @@ impl Capture {
         let mut store = Box::new(Store::new());
         let beginning = Beginning { kind: kind::PART, name: part.as_bytes(), born: 0, at_random: [0; 16] };
         // SAFETY: nobody else knows the store.
-        unsafe { store.create(take.as_os_str().as_bytes(), PART_ENDING, &beginning) }.map_err(|errno| {
+        unsafe { store.create(directory.as_os_str().as_bytes(), ending, &beginning) }.map_err(|errno| {
             let why = std::io::Error::from_raw_os_error(errno);
             Error::Tape(format!("cannot make {}: {why}", path.display()))
         })?;
@@ -65,9 +80,17 @@ impl Capture {
             file.last_thread.store(at, Release);
             header
         };
-        let mut capture = Capture { store, writer, header, last: 0, full, cut: false, nothing: 0 };
-        capture.facts(settings);
-        Ok(capture)
+        Ok(Capture {
+            store,
+            writer,
+            header,
+            last: 0,
+            full,
+            cut: false,
+            taken: BTreeMap::new(),
+            taken_in: 0,
+            nothing: 0,
+        })
     }
 
     /// What `replay --only` must know to run this participant's process again.
@@ -84,6 +107,9 @@ impl Capture {
             self.line(0, &Line::Fact(fact::PROCESS, process.as_bytes()));
         }
         self.line(0, &Line::Fact(fact::FULL, &[u8::from(self.full)]));
+        if settings.trace != Method::All && !self.full {
+            self.line(0, &Line::Fact(fact::TRACE, settings.trace.to_string().as_bytes()));
+        }
     }
 
     /// Writes a line that belongs to `event`.
@@ -120,6 +146,41 @@ impl Capture {
         self.nothing = event;
     }
 
+    /// The message was taken at `event`, without a line of its own. What is on the tape of it is raised in place.
+    pub fn taken(&mut self, event: u64, from: u32, seq: u64) {
+        if self.cut {
+            return;
+        }
+        if self.taken_in != self.writer.chunk_position() {
+            self.taken.clear();
+        }
+        if let Some(place) = self.taken.get(&from) {
+            // SAFETY: it lies in the chunk that is being written, which is mapped.
+            unsafe { place.write_unaligned(seq.to_le()) };
+            return;
+        }
+        self.line(event, &Line::Taken { from, seq });
+        if self.cut {
+            return;
+        }
+        if self.taken_in != self.writer.chunk_position() {
+            self.taken.clear();
+            self.taken_in = self.writer.chunk_position();
+        }
+        // The line ends with the number.
+        self.taken.insert(from, (self.writer.position() - size_of::<u64>()) as *mut u64);
+    }
+
+    /// Writes at `event` which message a receive took, then or earlier.
+    pub fn received(&mut self, event: u64, receive: Receive) {
+        let Receive { event: then, from, seq, id, call } = receive;
+        let line = match event - then {
+            0 => Line::Received { from, seq, id, call },
+            back => Line::Late { back, from, seq, id, call },
+        };
+        self.line(event, &line);
+    }
+
     /// `event` has happened: what is written of it counts.
     pub fn commit(&mut self, event: u64) {
         if !self.cut {
@@ -149,5 +210,43 @@ impl Drop for Capture {
                 (*self.store.header()).state.store(state::EXITED, Release);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retake_tape::reader::Tape;
+
+    /// What is kept in place is on the tape at any moment, however the process ends, and whatever chunks there are.
+    #[test]
+    fn what_was_taken_survives() {
+        let scratch = std::env::temp_dir().join(format!("retake-taken-{}", std::process::id()));
+        std::fs::create_dir_all(&scratch).unwrap();
+        let mut capture = Capture::create(&scratch, PART_ENDING, "me", 1, false).unwrap();
+        for event in 1..=5000 {
+            let from = event as u32 % 3;
+            capture.taken(event, from, event);
+            if event % 7 == 0 {
+                capture.received(event, Receive { event, from, seq: event, id: event, call: false });
+            }
+            capture.commit(event);
+            if event % 1000 != 0 {
+                continue;
+            }
+            let tape = Tape::new(std::fs::read(scratch.join(format!("me{PART_ENDING}"))).unwrap()).unwrap();
+            let mut last = [0; 3];
+            let mut payload = tape.payload(&tape.threads[0]);
+            while let Some((_, line)) = payload.next_line().unwrap() {
+                if let Line::Taken { from, seq } = line {
+                    last[from as usize] = seq;
+                }
+            }
+            let expected: [u64; 3] =
+                std::array::from_fn(|from| (1..=event).rev().find(|e| *e as usize % 3 == from).unwrap());
+            assert_eq!(last, expected);
+        }
+        drop(capture);
+        std::fs::remove_dir_all(&scratch).unwrap();
     }
 }

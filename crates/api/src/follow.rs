@@ -1,7 +1,8 @@
 //! Reading a part: what a replay is to do next.
 //!
 //! Every operation of a participant is an event and asks for its step. An event without a line went plainly; a line for
-//! an earlier event, or of another kind than the operation, means that the program does something else than it did.
+//! an earlier event, or of another kind than the operation, means that the program does something else than it did. A
+//! receive without a line takes any message that is free ([`Free`]).
 
 use crate::capture::part_name;
 use crate::error::{Error, Result};
@@ -11,6 +12,9 @@ use retake_tape::layout::{kind, state};
 use retake_tape::part::{Line, fact};
 use retake_tape::reader::{Payload, Tape};
 use retake_tape::session::PART_ENDING;
+use retake_trace::follow::Holding;
+use retake_trace::{Channel, Message};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -20,6 +24,35 @@ pub struct Named {
     pub name: Arc<str>,
     pub host: Arc<str>,
     pub life: u32,
+}
+
+/// What receives without a line may take: messages that were received then, and that no line names.
+#[derive(Debug, Default)]
+pub struct Free {
+    holding: Holding,
+    /// By their numbers on the tape.
+    partners: Vec<(Arc<str>, u32)>,
+}
+
+impl Free {
+    /// Whether it may be taken, if it is the first of its sender.
+    pub fn is_free(&self, name: &str, life: u32, seq: u64) -> bool {
+        let known = self.partners.iter().position(|(its, lives)| **its == *name && *lives == life);
+        known.is_some_and(|at| self.holding.is_free(Message { channel: Channel(at as u32), number: seq }))
+    }
+
+    fn learn(&mut self, line: &Line<'_>) {
+        match *line {
+            Line::Partner { life, name, .. } => {
+                self.partners.push((Arc::from(String::from_utf8_lossy(name)), life));
+            }
+            Line::Received { from, seq, .. } | Line::Late { from, seq, .. } => {
+                self.holding.hold(Message { channel: Channel(from), number: seq });
+            }
+            Line::Taken { from, seq } => self.holding.taken_until(Channel(from), seq),
+            _ => {}
+        }
+    }
 }
 
 /// What an event was.
@@ -45,6 +78,10 @@ pub struct Follow {
     pub objects: Vec<Arc<str>>,
     /// Contents are on the tape.
     pub full: bool,
+    /// Some receives have no line: what they may take.
+    pub free: Option<Arc<Free>>,
+    /// Lines that were written later than their events.
+    late: BTreeMap<u64, Line<'static>>,
     /// This process runs alone.
     pub alone: bool,
     pub reporter: Reporter,
@@ -77,9 +114,12 @@ impl Follow {
             partners: Vec::new(),
             objects: Vec::new(),
             full: false,
+            free: None,
+            late: BTreeMap::new(),
             alone,
             reporter,
         };
+        follow.look_ahead(tape.payload(thread));
         follow.advance();
         if alone && !follow.full {
             return Err(refuse(
@@ -90,13 +130,29 @@ impl Follow {
         Ok(follow)
     }
 
+    /// Finds what receives without a line may take: that stands all over the part.
+    fn look_ahead(&mut self, mut payload: Payload<'static>) {
+        let (mut free, mut some_without) = (Free::default(), false);
+        while let Ok(Some((event, line))) = payload.next_line() {
+            free.learn(&line);
+            match line {
+                Line::Fact(fact::TRACE, _) => some_without = true,
+                Line::Late { back, from, seq, id, call } => {
+                    self.late.insert(event.saturating_sub(back), Line::Received { from, seq, id, call });
+                }
+                _ => {}
+            }
+        }
+        self.free = some_without.then(|| Arc::new(free));
+    }
+
     /// Goes on to the next line that is a step, learning names on the way.
     fn advance(&mut self) {
         self.next = loop {
             let Ok(Some((event, line))) = self.payload.next_line() else { break None };
             match line {
                 Line::Fact(fact::FULL, bytes) => self.full = bytes == [1],
-                Line::Fact(..) | Line::Unknown(_) => {}
+                Line::Fact(..) | Line::Unknown(_) | Line::Taken { .. } | Line::Late { .. } => {}
                 Line::Partner { life, name, host, .. } => {
                     let text = |bytes| Arc::from(String::from_utf8_lossy(bytes));
                     self.partners.push(Named { name: text(name), host: text(host), life });
@@ -119,6 +175,9 @@ impl Follow {
                 self.reporter.diverged(event, "the end of its part", &came());
             }
             end_of_part();
+        }
+        if let Some(line) = self.late.remove(&event) {
+            return Step::Line(line, None);
         }
         let Some((at, line)) = self.next else { return Step::Plain };
         if at < event {

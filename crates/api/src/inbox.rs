@@ -5,7 +5,10 @@
 //! names. Nothing here waits or knows a mode.
 
 use crate::frame::{HEAD, Head, Hello, Kind};
+use crate::noting::Noting;
 use crate::transport::{Arrival, Source, Way};
+use retake_trace::wire::{self, Stamp};
+use retake_trace::{Channel, Listen};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -21,6 +24,8 @@ pub struct Sender {
     pub ended: bool,
     /// It has ended, and another of its name is looked for.
     past: bool,
+    /// It has sent something that is no stamp: nothing more is taken from it.
+    refused: bool,
 }
 
 /// A frame that has arrived.
@@ -30,17 +35,22 @@ pub struct Arrived {
     pub sender: usize,
     pub head: Head,
     frame: Vec<u8>,
+    /// Where the contents begin.
+    start: usize,
+    /// What the sender knew; nothing if it has not said.
+    pub stamp: Stamp,
     /// At least one frame was lost before this one, and nobody was told yet.
     pub gap: bool,
 }
 
 impl Arrived {
     pub fn contents(&self) -> &[u8] {
-        self.frame.get(HEAD..).unwrap_or(&[])
+        self.frame.get(self.start..).unwrap_or(&[])
     }
 
-    pub fn into_frame(self) -> Vec<u8> {
-        self.frame
+    /// The frame, and where the contents begin.
+    pub fn into_frame(self) -> (Vec<u8>, usize) {
+        (self.frame, self.start)
     }
 }
 
@@ -56,24 +66,32 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Takes in what the transport brought.
-    pub fn take(&mut self, arrival: Arrival) {
+    /// Takes in what the transport brought; `noting` learns of stamps, in their order.
+    pub fn take(&mut self, arrival: Arrival, noting: Option<&mut Noting>) {
         self.moves += 1;
         match arrival {
-            Arrival::Met(source, Hello { name, host, life }) => {
+            Arrival::Met(source, Hello { name, host, life, number }) => {
+                if let Some(noting) = noting {
+                    noting.met(self.senders.len(), number);
+                }
                 let (name, host) = (name.into(), host.into());
-                self.senders.push(Sender { source, name, host, life, last: 0, ended: false, past: false });
+                let (last, ended, past, refused) = (0, false, false, false);
+                self.senders.push(Sender { source, name, host, life, last, ended, past, refused });
             }
             Arrival::Frame(source, frame) => {
                 let Some(sender) = self.senders.iter().rposition(|sender| sender.source == source) else { return };
                 let Some(head) = Head::of(&frame) else { return };
-                let last = &mut self.senders[sender].last;
-                if head.seq <= *last {
+                if head.seq <= self.senders[sender].last || self.senders[sender].refused {
                     return;
                 }
+                let Some((start, stamp)) = stamp_of(head, &frame, sender, noting) else {
+                    (self.senders[sender].refused, self.senders[sender].ended) = (true, true);
+                    return;
+                };
+                let last = &mut self.senders[sender].last;
                 let gap = *last != 0 && head.seq != *last + 1;
                 *last = head.seq;
-                let arrived = Arrived { sender, head, frame, gap };
+                let arrived = Arrived { sender, head, frame, start, stamp, gap };
                 if head.kind == Kind::Reply { self.replies.push_back(arrived) } else { self.queue.push_back(arrived) }
             }
             Arrival::Ended(source) => {
@@ -95,6 +113,30 @@ impl Inbox {
             return Some(Taken::Gap(self.senders[arrived.sender].name.clone()));
         }
         self.queue.remove(at).map(Taken::Message)
+    }
+
+    /// The first of a sender's messages that is free, if others may not overtake it.
+    pub fn free(&mut self, only: Option<&str>, is_free: impl Fn(&Sender, u64) -> bool) -> Option<Arrived> {
+        let (senders, queue) = (&self.senders, &self.queue);
+        let at = queue.iter().enumerate().position(|(at, arrived)| {
+            let sender = &senders[arrived.sender];
+            only.is_none_or(|name| *sender.name == *name)
+                && is_free(sender, arrived.head.seq)
+                && !queue.iter().take(at).any(|earlier| earlier.sender == arrived.sender)
+        })?;
+        self.queue.remove(at)
+    }
+
+    /// What a receive listens on: everyone, or those who have this name.
+    pub fn listen(&self, only: Option<&str>) -> Listen {
+        let Some(name) = only else { return Listen::Any };
+        let named = self.senders.iter().enumerate().filter(|(_, sender)| *sender.name == *name);
+        Listen::Only(named.map(|(at, _)| Channel(at as u32)).collect())
+    }
+
+    /// Which of the senders has this name now.
+    pub fn sender_at(&self, name: &str) -> Option<usize> {
+        self.senders.iter().rposition(|sender| *sender.name == *name)
     }
 
     /// The message that a tape names.
@@ -149,6 +191,17 @@ impl Inbox {
     }
 }
 
+/// Where the contents of a frame begin, and its stamp; `None` if what should be a stamp is none.
+fn stamp_of(head: Head, frame: &[u8], sender: usize, noting: Option<&mut Noting>) -> Option<(usize, Stamp)> {
+    let mut rest = frame.get(HEAD..)?;
+    let stamp = match noting {
+        _ if !head.stamped => Stamp::default(),
+        Some(noting) => noting.arrived(sender, &mut rest).ok()?,
+        None => wire::skip(&mut rest).map(|()| Stamp::default()).ok()?,
+    };
+    Some((frame.len() - rest.len(), stamp))
+}
+
 /// What a receive gets.
 #[derive(Debug)]
 pub enum Taken {
@@ -162,11 +215,11 @@ mod tests {
     use super::*;
 
     fn frame(kind: Kind, seq: u64, id: u64) -> Vec<u8> {
-        Head { kind, seq, id }.bytes().to_vec()
+        Head { kind, seq, id, stamped: false }.bytes().to_vec()
     }
 
     fn met(inbox: &mut Inbox, source: Source, name: &str) {
-        inbox.take(Arrival::Met(source, Hello { name: name.into(), host: "h".into(), life: 1 }));
+        inbox.take(Arrival::Met(source, Hello { name: name.into(), host: "h".into(), life: 1, number: 0 }), None);
     }
 
     fn ids(inbox: &mut Inbox, only: Option<&str>) -> Vec<u64> {
@@ -183,7 +236,7 @@ mod tests {
         met(&mut inbox, 0, "a");
         met(&mut inbox, 1, "b");
         for (source, seq, id) in [(0, 1, 10), (1, 1, 20), (0, 2, 11), (1, 2, 21)] {
-            inbox.take(Arrival::Frame(source, frame(Kind::Send, seq, id)));
+            inbox.take(Arrival::Frame(source, frame(Kind::Send, seq, id)), None);
         }
         assert_eq!(inbox.named("b", 1, 2).map(|arrived| arrived.head.id), Some(21));
         assert!(inbox.named("b", 2, 1).is_none());
@@ -196,7 +249,7 @@ mod tests {
         let mut inbox = Inbox::default();
         met(&mut inbox, 0, "a");
         for (seq, id) in [(1, 4), (2, 6)] {
-            inbox.take(Arrival::Frame(0, frame(Kind::Reply, seq, id)));
+            inbox.take(Arrival::Frame(0, frame(Kind::Reply, seq, id)), None);
         }
         assert!(inbox.reply("a", 5).is_none());
         assert!(inbox.reply("b", 6).is_none());
@@ -210,7 +263,7 @@ mod tests {
         let mut inbox = Inbox::default();
         met(&mut inbox, 0, "a");
         for (seq, id) in [(1, 1), (1, 1), (4, 4), (5, 5)] {
-            inbox.take(Arrival::Frame(0, frame(Kind::Send, seq, id)));
+            inbox.take(Arrival::Frame(0, frame(Kind::Send, seq, id)), None);
         }
         assert_eq!(ids(&mut inbox, None), [1, 0, 4, 5]);
     }

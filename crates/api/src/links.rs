@@ -30,7 +30,7 @@ pub struct Links {
 }
 
 impl Links {
-    pub fn new(listener: Fd, hello: Hello) -> Links {
+    pub fn new(listener: Fd, hello: &Hello) -> Links {
         let (hello, ways) = (hello.bytes(), Ways::default());
         Links { listener, hello, ways, links: vec![], next_source: 0, polled: vec![], changed: true }
     }

@@ -14,6 +14,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+/// The file in which participants are counted: no participant has a name that begins with a dot.
+const NUMBERS: &str = ".numbers";
+
 fn system(what: &'static str) -> impl Fn(i32) -> Error {
     move |errno| Error::System { what, errno }
 }
@@ -63,6 +66,20 @@ impl Meeting {
         }
         let life = if self.of_run { count_in(&lock) } else { count_here(name) };
         Ok((lock, life))
+    }
+
+    /// A number that nobody else who meets here has, or has had.
+    pub fn take_number(&self) -> Result<u32> {
+        let file = c(&self.path.join(NUMBERS))?;
+        let flags = libc::O_CREAT | libc::O_RDWR | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        // SAFETY: a C string.
+        let opened = unsafe { sys::openat(libc::AT_FDCWD as usize, file.as_ptr() as usize, flags as usize, 0o600) };
+        let numbers = Fd::new(opened).map_err(system("make a file in the directory where participants meet"))?;
+        // SAFETY: a plain call on a descriptor of ours; the lock goes with it.
+        match sys::error(unsafe { sys::flock(numbers.0 as usize, libc::LOCK_EX as usize) }) {
+            None => Ok(count_in(&numbers)),
+            Some(errno) => Err(system("count the participants")(errno)),
+        }
     }
 
     /// Where the participant of this name listens.

@@ -6,6 +6,7 @@
 use crate::error::{Error, Result};
 use retake_engine::sys;
 use retake_tape::session::{END_OF_PART, ROLE, Role, Session, flag, variable};
+use retake_trace::policy::Method;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,8 @@ pub enum Mode {
 
 /// The name of the variable that names a group.
 const GROUP: &str = "RETAKE_GROUP";
+/// The name of the variable that says which receives are noted.
+const TRACE: &str = "RETAKE_TRACE";
 
 /// Everything that is chosen at the start.
 #[derive(Clone, Debug)]
@@ -40,6 +43,8 @@ pub struct Settings {
     /// The process's name in the tree of creations, if the shim is there.
     pub process: Option<String>,
     pub group: String,
+    /// Which receives are noted in a capture without contents.
+    pub trace: Method,
 }
 
 static CHOSEN: Mutex<Option<(Mode, Option<PathBuf>)>> = Mutex::new(None);
@@ -72,7 +77,11 @@ impl Settings {
                         retake record -- CMD sets both";
             return Err(Error::Setting(what.into()));
         }
-        Ok(Settings { mode, take, session: None, process: None, group })
+        let trace = match std::env::var(TRACE) {
+            Ok(words) => words.parse().map_err(|error| Error::Setting(format!("{TRACE}={words}: {error}")))?,
+            Err(_) => Method::DEFAULT,
+        };
+        Ok(Settings { mode, take, session: None, process: None, group, trace })
     }
 
     /// How long a replay may stand still, in nanoseconds.
@@ -132,8 +141,11 @@ fn from_shim(group: &str) -> Option<Settings> {
             session: Some(path(bytes(role.session, role.session_len))),
             process: Some(String::from_utf8_lossy(bytes(role.name, role.name_len)).into_owned()),
             group: group.into(),
+            trace: Method::DEFAULT,
         };
         let flags = settings.session().map_or(0, |session| session.flags.load(std::sync::atomic::Ordering::Relaxed));
+        let asked = settings.session().map_or(0, |session| session.trace.load(std::sync::atomic::Ordering::Relaxed));
+        settings.trace = Method::of_number(asked).unwrap_or(Method::DEFAULT);
         settings.mode = match role.mode {
             1 if flags & flag::FULL != 0 => Mode::FullCapture,
             1 => Mode::Capture,

@@ -10,12 +10,13 @@ use crate::capture::Capture;
 use crate::error::{Error, Result};
 use crate::follow::{Follow, Named, Step};
 use crate::forked;
-use crate::frame::{HEAD, Head, Kind, is_name};
-use crate::inbox::{Inbox, Taken};
+use crate::frame::{Hello, Kind, is_name};
+use crate::inbox::Inbox;
 use crate::meeting::Meeting;
 use crate::message::{Message, Partner};
 use crate::mode::{Mode, Settings};
-use crate::noting::{All, Noting};
+use crate::noting::Noting;
+use crate::talk::Talk;
 use crate::transport::{Transport, Until, Way};
 use crate::unix::Unix;
 use crate::waiting::{SEARCH_NS, is_over, until};
@@ -52,7 +53,12 @@ pub struct Participant {
     pub(crate) transport: Option<Box<dyn Transport>>,
     pub(crate) inbox: Inbox,
     pub(crate) tape: Tape,
-    noting: Box<dyn Noting>,
+    /// None if every receive is noted, or none.
+    pub(crate) noting: Option<Noting>,
+    /// What a replay that tells more notes.
+    pub(crate) talk: Option<Talk>,
+    /// The head of a frame, and its stamp, while it is made.
+    pub(crate) head: Vec<u8>,
     pub(crate) event: u64,
     pub(crate) last_id: u64,
     pub(crate) partners: Vec<Known>,
@@ -74,13 +80,14 @@ pub fn init(name: &str) -> Result<Participant> {
     }
     let settings = Settings::now()?;
     let meeting = Meeting::enter(&settings)?;
-    let (unix, life) = Unix::new(meeting, name, &host())?;
+    let (unix, hello) = Unix::new(meeting, name, &host())?;
     // Alone, nobody can be met; the name is held all the same, so that lives are counted.
-    Participant::new(&settings, name, life, Box::new(unix))
+    Participant::new(&settings, &hello, Box::new(unix))
 }
 
 impl Participant {
-    fn new(settings: &Settings, name: &str, life: u32, transport: Box<dyn Transport>) -> Result<Participant> {
+    fn new(settings: &Settings, hello: &Hello, transport: Box<dyn Transport>) -> Result<Participant> {
+        let (name, life) = (&*hello.name, hello.life);
         let tape = match settings.mode {
             Mode::Normal => Tape::Off,
             Mode::Capture => Tape::Capture(Box::new(Capture::new(settings, name, life, false)?)),
@@ -94,7 +101,12 @@ impl Participant {
             transport: (settings.mode != Mode::ReplayOne).then_some(transport),
             inbox: Inbox::default(),
             tape,
-            noting: Box::new(All),
+            noting: match settings.mode {
+                Mode::Capture => Noting::new(settings.trace, hello.number),
+                _ => None,
+            },
+            talk: if settings.mode == Mode::Replay { Talk::new(settings, name, life)? } else { None },
+            head: Vec::new(),
             event: 0,
             last_id: 0,
             partners: Vec::new(),
@@ -190,12 +202,16 @@ impl Participant {
             return match step {
                 Step::Line(Line::Nothing(_), _) => Ok(None),
                 Step::Line(Line::Failed(failed::GONE), _) => Err(Error::Gone(name.to_string())),
+                // That a reply came needs no line where not every receive has one.
+                Step::Plain if follow.free.is_some() => {
+                    let from = Named { name: name.clone(), host: "".into(), life: 0 };
+                    self.recorded_reply(event, &from, id).map(Some)
+                }
                 Step::Line(Line::Reply { from, id: recorded }, contents) if recorded == id => match contents {
                     Some(contents) if alone => Ok(Some(contents.to_vec())),
                     _ => {
-                        let (from, words) = (follow.partner(event, from), format!("the reply from {name} to {id}"));
-                        let reply = self.await_recorded(event, &from, &words, |inbox| inbox.reply(&name, id))?;
-                        Ok(Some(message_of(reply.into_frame(), HEAD)))
+                        let from = follow.partner(event, from);
+                        self.recorded_reply(event, &from, id).map(Some)
                     }
                 },
                 step => follow.diverged(event, &step, &came()),
@@ -218,11 +234,26 @@ impl Participant {
             Some(Ok(reply)) => {
                 let sender = &self.inbox.senders[reply.sender];
                 let (host, life) = (sender.host.clone(), sender.life);
-                let from = self.index_on_tape(event, &name, &host, life);
-                self.note(event, &Line::Reply { from, id }, Some(reply.contents()));
-                Ok(Some(message_of(reply.into_frame(), HEAD)))
+                if let Some(noting) = &mut self.noting {
+                    noting.replied(&reply.stamp);
+                    self.finish_event(event);
+                } else {
+                    let from = self.index_on_tape(event, &name, &host, life);
+                    self.note(event, &Line::Reply { from, id }, Some(reply.contents()));
+                }
+                Ok(Some(message_of(reply.into_frame())))
             }
         }
+    }
+
+    /// The reply that came then.
+    fn recorded_reply(&mut self, event: u64, from: &Named, id: u64) -> Result<Vec<u8>> {
+        let words = format!("the reply from {} to {id}", from.name);
+        let reply = self.await_recorded(event, from, &words, |inbox| inbox.reply(&from.name, id))?;
+        if let Some(talk) = &mut self.talk {
+            talk.replied(event, &from.name, id);
+        }
+        Ok(message_of(reply.into_frame()))
     }
 
     /// Replies to a message that expects it.
@@ -245,98 +276,6 @@ impl Participant {
         self.dispatch(event, partner, Kind::Reply, id, contents)?;
         self.finish_event(event);
         Ok(())
-    }
-
-    /// Receives the next message, from whomever: waits so long, or for ever. None if the time was over.
-    ///
-    /// # Errors
-    /// [`Error::Gap`] if the transport lost a message; what came after it is not lost.
-    pub fn receive(&mut self, time: Option<Duration>) -> Result<Option<Message>> {
-        self.receive_any(None, time)
-    }
-
-    /// Receives the next message from this partner; others stay where they are.
-    ///
-    /// # Errors
-    /// [`Error::Gone`] if it is gone and nothing of it is left.
-    pub fn receive_from(&mut self, partner: Partner, time: Option<Duration>) -> Result<Option<Message>> {
-        self.receive_any(Some(partner), time)
-    }
-
-    fn receive_any(&mut self, only: Option<Partner>, time: Option<Duration>) -> Result<Option<Message>> {
-        let event = self.begin()?;
-        let (only, way) = match only {
-            Some(partner) => {
-                let known = self.known(partner)?;
-                (Some(known.name.clone()), known.way)
-            }
-            None => (None, None),
-        };
-        if matches!(self.tape, Tape::Follow(_)) {
-            return self.receive_recorded(event, only.as_deref());
-        }
-        let taken = self.await_live(until(time), |inbox| match (inbox.first(only.as_deref()), &only) {
-            (Some(taken), _) => Some(Ok(taken)),
-            (None, Some(name)) => inbox.is_gone(name, way).then(|| Err(Error::Gone(name.to_string()))),
-            (None, None) => None,
-        })?;
-        match taken {
-            None => {
-                self.note_nothing(event);
-                Ok(None)
-            }
-            Some(Err(error)) => {
-                self.note(event, &Line::Failed(failed::GONE), None);
-                Err(error)
-            }
-            Some(Ok(Taken::Gap(name))) => {
-                self.note(event, &Line::Failed(failed::GAP), Some(name.as_bytes()));
-                Err(Error::Gap(name.to_string()))
-            }
-            Some(Ok(Taken::Message(arrived))) => {
-                let sender = &self.inbox.senders[arrived.sender];
-                let (name, host, life) = (sender.name.clone(), sender.host.clone(), sender.life);
-                let Head { kind, seq, id } = arrived.head;
-                if self.is_noted(&name, seq) {
-                    let from = self.index_on_tape(event, &name, &host, life);
-                    let line = Line::Received { from, seq, id, call: kind == Kind::Call };
-                    self.note(event, &line, Some(arrived.contents()));
-                } else {
-                    self.finish_event(event);
-                }
-                let from = Named { name, host, life };
-                Ok(Some(self.message(&from, id, kind == Kind::Call, arrived.into_frame(), HEAD)))
-            }
-        }
-    }
-
-    fn receive_recorded(&mut self, event: u64, only: Option<&str>) -> Result<Option<Message>> {
-        let Tape::Follow(follow) = &mut self.tape else { return Ok(None) };
-        let came = || only.map_or_else(|| "a receive".into(), |name| format!("a receive from {name}"));
-        let (step, alone) = (follow.step(event, &came), follow.alone);
-        match step {
-            Step::Line(Line::Nothing(_), _) => Ok(None),
-            Step::Line(Line::Failed(failed::GONE), _) => Err(Error::Gone(only.unwrap_or_default().into())),
-            Step::Line(Line::Failed(failed::GAP), name) => {
-                Err(Error::Gap(String::from_utf8_lossy(name.unwrap_or_default()).into_owned()))
-            }
-            Step::Line(Line::Received { from, seq, id, call }, contents) => {
-                let from = follow.partner(event, from);
-                if only.is_some_and(|name| *name != *from.name) {
-                    let recorded = format!("message {id} from {}", from.name);
-                    follow.reporter.diverged(event, &recorded, &came());
-                }
-                if let Some(contents) = contents.filter(|_| alone) {
-                    return Ok(Some(self.message(&from, id, call, contents.to_vec(), 0)));
-                }
-                let words = format!("message {id} from {}", from.name);
-                let find = |inbox: &mut Inbox| inbox.named(&from.name, from.life, seq);
-                let arrived = self.await_recorded(event, &from, &words, find)?;
-                let call = arrived.head.kind == Kind::Call;
-                Ok(Some(self.message(&from, arrived.head.id, call, arrived.into_frame(), HEAD)))
-            }
-            step => follow.diverged(event, &step, &came()),
-        }
     }
 
     /// Sends what is still to be sent, and leaves. A participant that is dropped does the same.
@@ -395,15 +334,11 @@ impl Participant {
         }
     }
 
-    fn note_nothing(&mut self, event: u64) {
+    pub(crate) fn note_nothing(&mut self, event: u64) {
         if let Tape::Capture(capture) = &mut self.tape {
             capture.nothing(event);
             capture.commit(event);
         }
-    }
-
-    fn is_noted(&mut self, from: &str, seq: u64) -> bool {
-        matches!(self.tape, Tape::Capture(_)) && self.noting.is_noted(from, seq)
     }
 
     /// The number of a partner on the tape that is written; the first time it is introduced there.
@@ -444,7 +379,7 @@ impl Participant {
         Partner(at as u32)
     }
 
-    fn message(&mut self, from: &Named, id: u64, call: bool, frame: Vec<u8>, start: usize) -> Message {
+    pub(crate) fn message(&mut self, from: &Named, id: u64, call: bool, (frame, start): (Vec<u8>, usize)) -> Message {
         let partner = self.partner(&from.name);
         let known = &mut self.partners[partner.0 as usize];
         known.host = from.host.clone();
@@ -478,6 +413,7 @@ impl Participant {
 impl Drop for Participant {
     fn drop(&mut self) {
         if self.generation == forked::generation() {
+            self.note_rest();
             let _ = self.flush();
             if let Some(transport) = &mut self.transport {
                 transport.close();
@@ -486,7 +422,7 @@ impl Drop for Participant {
     }
 }
 
-fn message_of(mut frame: Vec<u8>, start: usize) -> Vec<u8> {
+fn message_of((mut frame, start): (Vec<u8>, usize)) -> Vec<u8> {
     frame.drain(..start.min(frame.len()));
     frame
 }

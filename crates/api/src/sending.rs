@@ -76,6 +76,9 @@ impl Participant {
                         follow.diverged(event, &step, &came());
                     }
                 }
+                if let Some(talk) = &mut self.talk {
+                    talk.sent(event, &name, how, id, length);
+                }
                 // It was sent then: whoever is gone by now did not need it.
                 match self.transmit(to, &name, kind, id, contents) {
                     Err(Error::Gone(_)) => Ok(()),
@@ -97,9 +100,14 @@ impl Participant {
             None => self.open_way(name)?.ok_or_else(gone)?,
         };
         let known = &mut self.partners[to.0 as usize];
-        let head = Head { kind, seq: known.sent + 1, id };
+        let head = Head { kind, seq: known.sent + 1, id, stamped: self.noting.is_some() };
+        self.head.clear();
+        self.head.extend(head.bytes());
+        if let Some(noting) = &mut self.noting {
+            noting.stamp(way, self.inbox.sender_at(name), &mut self.head);
+        }
         let Some(transport) = &mut self.transport else { return Ok(()) };
-        transport.send(way, &head.bytes(), contents).map_err(|error| match error {
+        transport.send(way, &self.head, contents).map_err(|error| match error {
             Error::Gone(_) => gone(),
             other => other,
         })?;

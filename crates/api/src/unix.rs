@@ -22,15 +22,16 @@ pub struct Unix {
 
 impl Unix {
     /// Takes the name in the meeting place and listens there.
-    pub fn new(meeting: Meeting, name: &str, host: &str) -> Result<(Unix, u32)> {
+    pub fn new(meeting: Meeting, name: &str, host: &str) -> Result<(Unix, Hello)> {
         let (lock, life) = meeting.take_name(name)?;
+        let number = meeting.take_number()?;
         // Whoever had the name before is dead: the lock is ours.
         meeting.remove_socket(name);
         let listener = wire::listener(&meeting.address(name))
             .map_err(|errno| Error::System { what: "listen for messages", errno })?;
-        let hello = Hello { name: name.into(), host: host.into(), life };
-        let links = Links::new(listener, hello);
-        Ok((Unix { meeting, links, name: name.into(), _lock: lock }, life))
+        let hello = Hello { name: name.into(), host: host.into(), life, number };
+        let links = Links::new(listener, &hello);
+        Ok((Unix { meeting, links, name: name.into(), _lock: lock }, hello))
     }
 }
 

@@ -16,8 +16,8 @@ pub(crate) const SEARCH_NS: u64 = 1_000_000;
 impl Participant {
     pub(crate) fn pump(&mut self, until: Until) -> Result<()> {
         let Some(transport) = &mut self.transport else { return Ok(()) };
-        let inbox = &mut self.inbox;
-        transport.pump(until, &mut |arrival| inbox.take(arrival))
+        let (inbox, noting) = (&mut self.inbox, &mut self.noting);
+        transport.pump(until, &mut |arrival| inbox.take(arrival, noting.as_mut()))
     }
 
     /// Waits until the inbox has what is wanted, or the time is over.

@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::forked;
-use crate::frame::{HEAD, HELLO_MAX, MESSAGE_MAX};
+use crate::frame::{HEAD, HELLO_MAX, MESSAGE_MAX, STAMP_MAX};
 use libc::{c_int, iovec, msghdr, pollfd, sockaddr_storage, socklen_t};
 use retake_engine::sys;
 use std::collections::VecDeque;
@@ -300,7 +300,7 @@ impl Cutter {
         while let Some(length) = self.buffer[self.start..self.end].first_chunk::<4>() {
             let length = u32::from_le_bytes(*length) as usize;
             // The first frame is a hello, all others have a head.
-            let most = if self.started { HEAD + MESSAGE_MAX } else { HELLO_MAX };
+            let most = if self.started { HEAD + STAMP_MAX + MESSAGE_MAX } else { HELLO_MAX };
             if length > most || (self.started && length < HEAD) {
                 return Err(Garbage);
             }
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn any_cut_of_the_stream_gives_the_same_frames() {
-        let head = Head { kind: Kind::Send, seq: 1, id: 1 }.bytes();
+        let head = Head { kind: Kind::Send, seq: 1, id: 1, stamped: false }.bytes();
         let mut stream = framed(b"hello");
         let mut expected = vec![b"hello".to_vec()];
         for length in [0, 1, 63, 64, 65_000, 65_519, 65_520, 65_536, 300_000, 3_000_000] {
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn lies_about_lengths_are_found_or_cost_nothing() {
-        for length in [u32::MAX, (HEAD + MESSAGE_MAX) as u32 + 1, 3] {
+        for length in [u32::MAX, (HEAD + STAMP_MAX + MESSAGE_MAX) as u32 + 1, 3] {
             let mut cutter = Cutter::default();
             feed(&mut cutter, &framed(b"hello"), 64).unwrap();
             assert_eq!(feed(&mut cutter, &[&length.to_le_bytes()[..], &[0; 8]].concat(), 64), Err(Garbage));

@@ -246,12 +246,12 @@ fn bad_peers_harm_only_themselves() {
     let (mut a, mut b, to_b) = pair("bad");
     let stranger = || UnixStream::connect(socket_of(b.name())).unwrap();
     let framed = |bytes: &[u8]| [&(bytes.len() as u32).to_le_bytes(), bytes].concat();
-    let hello = framed(b"RETAKE1\n\x01\0\0\0\x03badhost");
+    let hello = framed(b"RETAKE1\n\x01\0\0\0\0\0\0\0\x03badhost");
     let mut peers = Vec::new();
     let say = [
         b"GET / HTTP/1.1\r\n\r\n".to_vec(),
-        framed(b"RETAKE1\n\x01\0\0\0\xffbad"),
-        framed(b"RETAKE1\n\x01\0\0\0\x03../"),
+        framed(b"RETAKE1\n\x01\0\0\0\0\0\0\0\xffbad"),
+        framed(b"RETAKE1\n\x01\0\0\0\0\0\0\0\x03../"),
         vec![0xff; 100],
         // A hello, then a lie about a length.
         [&hello[..], &u32::MAX.to_le_bytes()].concat(),

@@ -10,6 +10,7 @@ use crate::status::{Context, Result, Status, say};
 use crate::store::Store;
 use crate::symbols::{Place, Symbols};
 use crate::take::place;
+use crate::talk::Talk;
 use crate::words;
 use retake_analysis::{Finding, History, Link, Mark, Obstacle, Waiter};
 use retake_tape::op::Op;
@@ -31,6 +32,8 @@ pub struct Args {
     trust: bool,
 }
 
+/// Message races that are shown.
+const RACES: usize = 20;
 /// Frames of a stack that are shown.
 const FRAMES: usize = 4;
 
@@ -51,10 +54,39 @@ pub fn main(args: Args) -> Result<Ending> {
     if checked.findings.is_empty() && !args.json {
         writeln!(out, "no findings").because(|| "cannot print".into())?;
     }
+    if let Some(talk) = Talk::of(&take)? {
+        print_races(&talk, args.json, &mut out).because(|| "cannot print".into())?;
+    }
     if checked.is_cut {
         say("there are too many lock orders to look at all of them: there may be more findings");
     }
     Ok(Ending::Status(if checked.findings.is_empty() { Status::Fine } else { Status::Found }))
+}
+
+/// The receives that could have taken another message. That is how such programs are: it is no finding.
+fn print_races(talk: &Talk, json: bool, out: &mut impl Write) -> std::io::Result<()> {
+    if json {
+        for (at, race) in talk.races() {
+            writeln!(out, "{}", json!({"kind": "message race", "sentence": talk.tell(at, &race)}))?;
+        }
+        return Ok(());
+    }
+    let races = talk.races().count();
+    if races > 0 {
+        writeln!(
+            out,
+            "{}, of {}:",
+            words::count(races as u64, "message race"),
+            words::count(talk.receives() as u64, "receive")
+        )?;
+    }
+    for (at, race) in talk.races().take(RACES) {
+        writeln!(out, "  {}", talk.tell(at, &race))?;
+    }
+    if races > RACES {
+        writeln!(out, "  and {} more: retake check --json", races - RACES)?;
+    }
+    Ok(())
 }
 
 /// A note that a finding is about, with all its names.

@@ -2,6 +2,7 @@
 //!
 //! It is Instant Replay's own idea: collect more while replaying, never while recording.
 
+use crate::facts::TapeFacts;
 use crate::lines;
 use crate::replay::{Output, Player, require_trust};
 use crate::running;
@@ -10,7 +11,7 @@ use crate::store::Store;
 use crate::take::{self, Take};
 use retake_tape::layout::kind;
 use retake_tape::reader::Tape;
-use retake_tape::session::{RICH_ENDING, flag};
+use retake_tape::session::{RICH_ENDING, TALK_ENDING, flag};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,6 +25,8 @@ pub fn developed(take: &Take) -> Option<Vec<Tape>> {
     let tapes: Vec<Tape> = paths.iter().map_while(|path| take::load(path).ok()).collect();
     let whole = tapes.len() == paths.len() && tapes.iter().all(|tape| tape.header.kind == kind::RICH);
     let all = take.facts.tapes.iter().all(|facts| tapes.iter().any(|tape| tape.name() == facts.process));
+    let talks = |part: &TapeFacts| take.dir.join(format!("{}{TALK_ENDING}", part.process)).exists();
+    let all = all && take.facts.parts.iter().all(talks);
     (whole && all && !tapes.is_empty()).then_some(tapes)
 }
 
@@ -50,7 +53,8 @@ pub fn rich_tapes(store: &Store, take: Take, trust: bool, command: &str) -> Resu
             let what = format!("the replay that should tell more ended with {}, the recording did not", ended.words());
             return Err(Failure::new(Status::Diverged, what));
         }
-        tapes = collect(session, &home)?;
+        collect(session, &home, TALK_ENDING)?;
+        tapes = collect(session, &home, RICH_ENDING)?;
         Ok(())
     })?;
     if tapes.is_empty() {
@@ -61,9 +65,9 @@ pub fn rich_tapes(store: &Store, take: Take, trust: bool, command: &str) -> Resu
 }
 
 /// Seals what a replay noted in `session` and keeps it in the take, unless that cannot be written.
-fn collect(session: &Path, home: &Path) -> Result<Vec<Tape>> {
+fn collect(session: &Path, home: &Path, ending: &str) -> Result<Vec<Tape>> {
     let mut tapes = Vec::new();
-    let paths = take::files(session, RICH_ENDING)?;
+    let paths = take::files(session, ending)?;
     let started = Instant::now();
     while paths.iter().any(|path| running::writes(path)) {
         if started.elapsed() > STRAGGLERS {

@@ -22,6 +22,7 @@ mod lines;
 mod ls;
 mod manual;
 mod names;
+mod optimize;
 mod pack;
 mod parts;
 mod prune;
@@ -39,6 +40,7 @@ mod stop;
 mod store;
 mod symbols;
 mod take;
+mod talk;
 mod tasks;
 mod words;
 
@@ -92,6 +94,8 @@ enum Command {
     Rm(rm::Args),
     /// Remove old takes, so that the store stays small
     Prune(prune::Args),
+    /// Find the fewest receives that a take of the retake library's messages must know, and keep no more
+    Optimize(optimize::Args),
     /// Make one compressed file of a take
     Pack(pack::PackArgs),
     /// Make a take of a packed file
@@ -126,6 +130,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Info(args) => info::main(args),
         Command::Diff(args) => diff::main(args),
         Command::Rm(args) => rm::main(args),
+        Command::Optimize(args) => optimize::main(args),
         Command::Prune(args) => prune::main(args),
         Command::Pack(args) => pack::pack(args),
         Command::Unpack(args) => pack::unpack(args),

@@ -15,6 +15,7 @@ use crate::{Ending, develop, launcher, lines, prune, shim, tasks, words};
 use retake_tape::entry::{Entry, note};
 use retake_tape::layout::{MAJOR, MINOR, state};
 use retake_tape::session::{FILE as SESSION, TAPE_ENDING, flag, variable};
+use retake_trace::policy::Method;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -52,6 +53,10 @@ pub struct Args {
     /// What becomes of the program if it deadlocks
     #[arg(long, value_enum, default_value = "hang")]
     on_deadlock: OnDeadlock,
+    /// Which receives to note where the program uses the retake library: all, netzer-miller, a, b, front, window=N. The
+    /// default, front, is RETAKE_TRACE's if that is set; with --full all are noted
+    #[arg(long, value_name = "METHOD")]
+    trace: Option<Method>,
     /// Say nothing unless something is wrong
     #[arg(short, long)]
     quiet: bool,
@@ -74,7 +79,7 @@ impl Args {
     pub fn to_follow(output: Option<OsString>, on_deadlock: OnDeadlock, command: Vec<OsString>) -> Args {
         let (keep, rich, full, quiet) = (Keep::All, true, false, false);
         let (verbose, anyway, nested) = (false, false, false);
-        Args { output, keep, rich, full, on_deadlock, quiet, verbose, anyway, nested, command }
+        Args { output, keep, rich, full, on_deadlock, trace: None, quiet, verbose, anyway, nested, command }
     }
 }
 
@@ -134,6 +139,7 @@ impl Recording {
         let session_path = self.dir.join(SESSION);
         let session = Mapped::create(&session_path, self.flags())
             .map_err(|failure| failure.next("retake record -o DIR -- CMD").next("retake prune"))?;
+        session.trace.store(self.trace()?.number(), Relaxed);
         let shim = shim::unpack(&self.dir)?;
         let preload = std::env::var_os("LD_PRELOAD").filter(|list| !list.is_empty());
         let own = Own {
@@ -200,6 +206,17 @@ impl Recording {
             (Some(_), None) => Vec::new(),
         };
         present.iter().map(|(name, value)| environment::joined(name, value)).chain(ours).collect()
+    }
+
+    /// Which of the library's receives are to be noted.
+    fn trace(&self) -> Result<Method> {
+        match (self.args.trace, std::env::var("RETAKE_TRACE")) {
+            (Some(method), _) => Ok(method),
+            (None, Ok(words)) => words.parse().map_err(|error| {
+                Failure::own(format!("RETAKE_TRACE={words}: {error}")).next("retake record --trace front -- CMD")
+            }),
+            (None, Err(_)) => Ok(Method::DEFAULT),
+        }
     }
 
     fn flags(&self) -> u32 {

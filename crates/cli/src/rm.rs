@@ -5,7 +5,7 @@ use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, Status};
 use crate::store::{FOREIGN_MARK, Store};
 use crate::take::{Origin, files};
-use retake_tape::session::{FILE as SESSION, RICH_ENDING, TAPE_ENDING};
+use retake_tape::session::{FILE as SESSION, PART_ENDING, RICH_ENDING, TALK_ENDING, TAPE_ENDING};
 use std::fs;
 use std::path::Path;
 
@@ -35,10 +35,12 @@ pub fn main(args: Args) -> Result<Ending> {
 pub fn remove(dir: &Path) -> Result<()> {
     let words = || format!("cannot remove {}", dir.display());
     let mut all = Vec::new();
-    for ending in [TAPE_ENDING, RICH_ENDING, ".so"] {
+    for ending in [TAPE_ENDING, PART_ENDING, RICH_ENDING, TALK_ENDING, ".so"] {
         all.extend(files(dir, ending)?);
     }
-    all.extend([SESSION, FOREIGN_MARK, ".take.json.new", crate::facts::FILE].map(|name| dir.join(name)));
+    all.extend(
+        [SESSION, FOREIGN_MARK, ".take.json.new", crate::lines::FILE, crate::facts::FILE].map(|name| dir.join(name)),
+    );
     for path in all {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error).because(words),

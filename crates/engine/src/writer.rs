@@ -121,6 +121,11 @@ impl Writer {
         self.at as usize
     }
 
+    /// Where the chunk stands in the file that is being written: another one if what was written before is closed.
+    pub fn chunk_position(&self) -> u64 {
+        self.chunk_at
+    }
+
     /// The last four bytes that were written.
     pub fn last_four(&self) -> *mut u8 {
         if self.at as usize - self.start as usize >= 4 { self.at.wrapping_sub(4) } else { null_mut() }

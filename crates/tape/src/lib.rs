@@ -29,6 +29,8 @@ pub mod varint;
 pub mod walk;
 
 #[cfg(feature = "std")]
+pub mod press;
+#[cfg(feature = "std")]
 pub mod reader;
 #[cfg(feature = "std")]
 pub mod seal;

@@ -29,6 +29,9 @@ mod kind {
     pub const WROTE: u8 = 11;
     pub const VALUE: u8 = 12;
     pub const CONTENTS: u8 = 13;
+    pub const TAKEN: u8 = 14;
+    pub const LATE: u8 = 15;
+    pub const ONLY: u8 = 16;
 }
 
 /// Kinds of [`Line::Fact`].
@@ -43,6 +46,10 @@ pub mod fact {
     pub const PROCESS: u8 = 4;
     /// One byte: 1 if contents are kept.
     pub const FULL: u8 = 5;
+    /// By which method it was decided which receives have a line; every receive has one if this is missing.
+    pub const TRACE: u8 = 6;
+    /// How many messages were sent with a stamp, and how long these were together: two numbers of eight bytes.
+    pub const STAMPS: u8 = 7;
 }
 
 /// How a message was sent.
@@ -97,6 +104,12 @@ pub enum Line<'a> {
     Wrote { object: u32, version: u64, readers: u64 },
     /// A value from outside.
     Value(u8, &'a [u8]),
+    /// Receives without a line have taken messages of that partner, the last of them this one.
+    Taken { from: u32, seq: u64 },
+    /// What [`Line::Received`] says, of an event so far back: it was decided late that it must be known.
+    Late { back: u64, from: u32, seq: u64, id: u64, call: bool },
+    /// The receive whose line follows would have taken a message from this partner only.
+    Only(u32),
     /// The contents of the line before.
     Contents(&'a [u8]),
     /// A kind that this build does not know.
@@ -119,6 +132,9 @@ impl Line<'_> {
             Line::Wrote { .. } => kind::WROTE,
             Line::Value(..) => kind::VALUE,
             Line::Contents(_) => kind::CONTENTS,
+            Line::Taken { .. } => kind::TAKEN,
+            Line::Late { .. } => kind::LATE,
+            Line::Only(_) => kind::ONLY,
             Line::Unknown(kind) => *kind,
         }
     }
@@ -148,7 +164,7 @@ impl Line<'_> {
                     let end = put(put(put(start, index.into()), life.into()), name.len() as u64);
                     (end, [name, host])
                 }
-                Line::Found(index) => (put(start, index.into()), [&[], &[]]),
+                Line::Found(index) | Line::Only(index) => (put(start, index.into()), [&[], &[]]),
                 Line::Received { from, seq, id, call } => {
                     (put(put(put(start, u64::from(from) << 1 | u64::from(call)), seq), id), [&[], &[]])
                 }
@@ -166,6 +182,15 @@ impl Line<'_> {
                 Line::Read { object, version } => (put(put(start, object.into()), version), [&[], &[]]),
                 Line::Wrote { object, version, readers } => {
                     (put(put(put(start, object.into()), version), readers), [&[], &[]])
+                }
+                // Eight whole bytes, so that the number can be raised in place.
+                Line::Taken { from, seq } => {
+                    let end = put(start, from.into());
+                    end.cast::<u64>().write_unaligned(seq.to_le());
+                    (end.add(8), [&[], &[]])
+                }
+                Line::Late { back, from, seq, id, call } => {
+                    (put(put(put(put(start, back), u64::from(from) << 1 | u64::from(call)), seq), id), [&[], &[]])
                 }
                 Line::Contents(bytes) => (start, [bytes, &[]]),
                 Line::Unknown(_) => (start, [&[], &[]]),
@@ -231,6 +256,15 @@ fn payload_of(kind: u8, mut from: Cursor<'_>) -> Result<Line<'_>, Garbled> {
         kind::READ => Line::Read { object: from.small()?, version: from.number()? },
         kind::WROTE => Line::Wrote { object: from.small()?, version: from.number()?, readers: from.number()? },
         kind::VALUE => Line::Value(from.byte()?, from.0),
+        kind::TAKEN => {
+            Line::Taken { from: from.small()?, seq: u64::from_le_bytes(from.0.try_into().map_err(|_| Garbled)?) }
+        }
+        kind::ONLY => Line::Only(from.small()?),
+        kind::LATE => {
+            let (back, first) = (from.number()?, from.number()?);
+            let sender = u32::try_from(first >> 1).map_err(|_| Garbled)?;
+            Line::Late { back, from: sender, seq: from.number()?, id: from.number()?, call: first & 1 == 1 }
+        }
         kind::CONTENTS => Line::Contents(from.0),
         other => Line::Unknown(other),
     })
@@ -266,6 +300,11 @@ pub fn words(line: &Line<'_>, partner: &dyn Fn(u32) -> String, object: &dyn Fn(u
         Line::Fact(fact::PROGRAM, bytes) => format!("program {}", text(bytes)),
         Line::Fact(fact::PROCESS, bytes) => format!("process {}", text(bytes)),
         Line::Fact(fact::FULL, bytes) => format!("contents {}", if *bytes == [1] { "kept" } else { "not kept" }),
+        Line::Fact(fact::TRACE, bytes) => format!("receives traced by {}", text(bytes)),
+        Line::Fact(fact::STAMPS, bytes) => {
+            let number = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+            format!("{} messages were sent with {} bytes of stamps", number(0), number(8.min(bytes.len())))
+        }
         Line::Fact(what, bytes) => format!("fact {what}, {} bytes", bytes.len()),
         Line::Partner { life, name, host, .. } => {
             let again = if *life > 1 { format!(" (its life {life})") } else { String::new() };
@@ -300,6 +339,11 @@ pub fn words(line: &Line<'_>, partner: &dyn Fn(u32) -> String, object: &dyn Fn(u
         Line::Value(value::RANDOM, bytes) => format!("{} random bytes", bytes.len()),
         Line::Value(value::INPUT, bytes) => format!("{} bytes of input", bytes.len()),
         Line::Value(what, bytes) => format!("value {what}, {} bytes", bytes.len()),
+        Line::Taken { from, seq } => format!("received until here up to the {seq}. from {}", partner(*from)),
+        Line::Only(index) => format!("from {} only:", partner(*index)),
+        Line::Late { back, from, seq, id, .. } => {
+            format!("{back} events ago: received message {id} from {}, its {seq}. to here", partner(*from))
+        }
         Line::Contents(bytes) => format!("{} bytes: {}", bytes.len(), excerpt(bytes)),
         Line::Unknown(kind) => format!("line of a newer kind ({kind})"),
     }
@@ -341,6 +385,9 @@ mod tests {
             Line::Read { object: 0, version: 11 },
             Line::Wrote { object: 0, version: 12, readers: 2 },
             Line::Value(value::CLOCK, &[1; 8]),
+            Line::Taken { from: 2, seq: 1 << 50 },
+            Line::Only(3),
+            Line::Late { back: 63, from: 2, seq: 9, id: 8, call: true },
         ];
         let mut room = vec![0u8; 4096];
         let start = room.as_mut_ptr();

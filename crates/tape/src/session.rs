@@ -59,6 +59,8 @@ pub const TAPE_ENDING: &str = ".tape";
 pub const RICH_ENDING: &str = ".rich";
 /// Ending of the tapes of the library's participants.
 pub const PART_ENDING: &str = ".part";
+/// Ending of files that tell all that a participant did with messages; they are written into the session's directory.
+pub const TALK_ENDING: &str = ".talk";
 /// Beside the session file: where the library's participants find each other.
 pub const MEETING: &str = "meeting";
 /// Name of the session file in a take that is being recorded.
@@ -155,6 +157,8 @@ pub struct Session {
     /// Signals that processes have sent to each other and that were not handled yet (replay): the id of the process, eight
     /// bits of the signal, and how many. Those that wait are merged by the kernel, so arrivals cannot be counted.
     pub sends: [AtomicU64; SENDS],
+    /// Which of the library's receives are noted, by the number of the method; 0: as the library likes best.
+    pub trace: AtomicU32,
 }
 
 /// Kinds of [`Session::pairs`].

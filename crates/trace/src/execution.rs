@@ -22,6 +22,10 @@ pub enum Event {
     Receive { channel: Channel, listen: Listen },
     /// Would have taken one, and took nothing.
     Nothing,
+    /// A message that only one receive can take, such as the reply to a call; it races with nothing.
+    Tell { to: usize, channel: Channel },
+    /// Took such a message.
+    Learn { channel: Channel },
 }
 
 /// The events of each process, in its order.
@@ -84,6 +88,7 @@ impl Execution {
             clocks: vec![Clock::default(); size],
             taken: vec![0; size],
             flying: (0..size).map(|_| BTreeMap::new()).collect(),
+            told: vec![BTreeMap::new(); size],
             histories: vec![History::default(); size],
         };
         let mut next = vec![0; size];
@@ -112,7 +117,7 @@ impl Execution {
         let mut receives = history.receives.iter();
         for event in &self.processes[process] {
             match event {
-                Event::Send { .. } => {}
+                Event::Send { .. } | Event::Tell { .. } | Event::Learn { .. } => {}
                 Event::Nothing => recorder.nothing(),
                 Event::Receive { .. } => recorder.took(&receives.next().expect("as many as there are events").arrival),
             }
@@ -131,6 +136,7 @@ struct Run {
     clocks: Vec<Clock>,
     taken: Vec<u64>,
     flying: Vec<BTreeMap<Channel, Queue>>,
+    told: Vec<BTreeMap<Channel, VecDeque<Clock>>>,
     histories: Vec<History>,
 }
 
@@ -139,6 +145,15 @@ impl Run {
     fn step(&mut self, at: Place, event: &Event) -> Result<bool, Impossible> {
         match event {
             Event::Nothing => {}
+            Event::Tell { to, channel } => {
+                let told = self.told.get_mut(*to).ok_or(Impossible::Nobody { sent: at })?;
+                told.entry(*channel).or_default().push_back(self.clocks[at.process].clone());
+            }
+            Event::Learn { channel } => {
+                let told = self.told[at.process].get_mut(channel);
+                let Some(clock) = told.and_then(VecDeque::pop_front) else { return Ok(false) };
+                self.clocks[at.process].merge(&clock);
+            }
             Event::Send { to, channel } => {
                 let queues = self.flying.get_mut(*to).ok_or(Impossible::Nobody { sent: at })?;
                 let new = Queue { from: at.process, taken: 0, flying: VecDeque::new() };

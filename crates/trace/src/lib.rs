@@ -33,6 +33,7 @@ pub mod policy;
 pub mod race;
 pub mod recorder;
 pub mod varint;
+pub mod window;
 pub mod wire;
 
 mod algorithm_a;
@@ -40,7 +41,6 @@ mod algorithm_b;
 mod front;
 mod listeners;
 mod netzer_miller;
-mod window;
 
 use alloc::vec::Vec;
 

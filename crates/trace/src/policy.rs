@@ -47,6 +47,37 @@ pub enum Method {
 }
 
 impl Method {
+    /// What is used unless asked otherwise: it never needs more trace than the papers' methods where every receive is a
+    /// wildcard, and needs less memory than any of them.
+    pub const DEFAULT: Method = Method::Front;
+
+    /// As a number that can stand in shared memory; never 0.
+    pub fn number(self) -> u32 {
+        match self {
+            Method::All => 1,
+            Method::NetzerMiller => 2,
+            Method::A => 3,
+            Method::B => 4,
+            Method::Front => 5,
+            Method::Window(receives) => 6 | (receives as u32) << 8,
+        }
+    }
+
+    /// The inverse of [`Method::number`].
+    pub fn of_number(number: u32) -> Option<Method> {
+        match number {
+            1 => Some(Method::All),
+            2 => Some(Method::NetzerMiller),
+            3 => Some(Method::A),
+            4 => Some(Method::B),
+            5 => Some(Method::Front),
+            _ if number & 0xff == 6 && number >> 8 <= window::WIDTH_MAX as u32 => {
+                Some(Method::Window((number >> 8) as usize))
+            }
+            _ => None,
+        }
+    }
+
     pub fn policy(self) -> Box<dyn Policy> {
         match self {
             Method::All => Box::new(All::default()),
@@ -119,5 +150,24 @@ impl Policy for All {
         let receive = self.next;
         self.next += 1;
         Some(Decision { receive, traced: true })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn methods_have_words_and_numbers() {
+        for words in ["all", "netzer-miller", "a", "b", "front", "window=0", "window=63"] {
+            let method: Method = words.parse().expect("a method");
+            assert_eq!(method.to_string(), words);
+            assert_eq!(Method::of_number(method.number()), Some(method));
+        }
+        for words in ["", "c", "window", "window=", "window=64", "window=-1"] {
+            assert_eq!(words.parse::<Method>(), Err(UnknownMethod), "{words}");
+        }
+        assert_eq!([0, 7, 6 | 64 << 8].map(Method::of_number), [None; 3]);
     }
 }

@@ -35,7 +35,7 @@ impl Stamped {
             for at in 0..size {
                 while let Some(event) = execution.processes[at].get(next[at]) {
                     match event {
-                        Event::Nothing => {}
+                        Event::Nothing | Event::Tell { .. } | Event::Learn { .. } => {}
                         Event::Send { to, .. } => flying[*to][at].push_back(stamped.send(at, *to)),
                         Event::Receive { channel, .. } => {
                             let Some(stamp) = flying[at][channel.0 as usize].pop_front() else { break };

@@ -305,3 +305,20 @@ fn window_can_lose() {
     assert_eq!(traced(Method::Window(2), &history), "m1 m4 m5 m6");
     assert_eq!(traced(Method::Window(5), &history), "m2 m3", "with all of it in sight");
 }
+
+/// Not in the paper: a reply to a call orders, too, and races with nothing, even if it never reaches its call.
+#[test]
+fn what_only_one_can_take_orders_and_does_not_race() {
+    let receive = |from| Event::Receive { channel: Channel(from), listen: ANY };
+    let sends = |from| Event::Send { to: 0, channel: Channel(from) };
+    let (tell, learn) = (Event::Tell { to: 2, channel: Channel(9) }, Event::Learn { channel: Channel(9) });
+    let lost = Event::Tell { to: 0, channel: Channel(9) };
+    let processes = vec![vec![receive(1), tell, receive(2)], vec![sends(1)], vec![lost, learn, sends(2)]];
+    let histories = Execution { processes: processes.clone() }.histories().expect("what can happen");
+    assert_eq!(race::fronts(&histories[0]).count(), 0);
+    let without = processes.into_iter().map(|events| {
+        events.into_iter().filter(|event| !matches!(event, Event::Tell { .. } | Event::Learn { .. })).collect()
+    });
+    let histories = Execution { processes: without.collect() }.histories().expect("what can happen");
+    assert_eq!(racing(&histories[0]), "m1 m2");
+}

@@ -139,6 +139,7 @@ pub fn again(execution: &Execution, histories: &[History], traces: &[Trace], ran
                 }
                 true
             }
+            Some(Event::Tell { .. } | Event::Learn { .. }) => unreachable!("no execution here has any"),
             Some(Event::Nothing) => {
                 assert_eq!(followers[process].step(), Step::Nothing);
                 followers[process].nothing();
