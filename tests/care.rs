@@ -16,7 +16,10 @@ fn samples() -> &'static Path {
     BUILT.get_or_init(|| {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder").to_owned();
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--release", "-p", "retake", "--examples"]).arg("--target-dir").arg(&target);
+        cargo
+            .args(["build", "--quiet", "--release", "-p", "retake", "--lib", "--examples"])
+            .arg("--target-dir")
+            .arg(&target);
         cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
         assert!(cargo.status().expect("cargo starts").success(), "the samples do not build");
         target.join("release/examples")
