@@ -6,11 +6,19 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
-static volatile int is_ready;
+static pthread_mutex_t flag = PTHREAD_MUTEX_INITIALIZER;
+static int is_ready;
+
+static int look(int change) {
+    pthread_mutex_lock(&flag);
+    int seen = is_ready |= change;
+    pthread_mutex_unlock(&flag);
+    return seen;
+}
 
 static void *waiter(void *unused) {
     pthread_mutex_lock(&lock);
-    while (!is_ready) {
+    while (!look(0)) {
         usleep(40000);
         pthread_cond_wait(&ready, &lock);
     }
@@ -26,7 +34,7 @@ int main(void) {
 #ifdef REPAIRED
     pthread_mutex_lock(&lock);
 #endif
-    is_ready = 1;
+    look(1);
     pthread_cond_broadcast(&ready);
 #ifdef REPAIRED
     pthread_mutex_unlock(&lock);

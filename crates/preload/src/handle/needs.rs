@@ -2,6 +2,7 @@
 
 use crate::glibc::{Barrier, Mutex, RwLock, Sem};
 use crate::handle::{signal, stack};
+use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use retake_engine::deadlock::{self, Need, Surface, Wanted, want};
 use retake_engine::objects::Meeting;
@@ -11,6 +12,9 @@ use retake_engine::turn;
 
 /// What the engine is told of this surface.
 pub static SURFACE: Surface = Surface { mark, needs, stack_of: stack::of, since };
+
+/// Somebody was cancelled who is not known by its handle yet: it may be anyone.
+pub static STRAY_CANCEL: AtomicBool = AtomicBool::new(false);
 
 /// The mutex was this thread's before it asked for it: it waits for itself.
 const OWN: u64 = 1;
@@ -28,7 +32,8 @@ fn mark(kind: u32, object: usize, thread: &Thread) -> u64 {
 
 fn needs(wanted: Wanted, thread: &Thread) -> Need<'static> {
     let object = wanted.object;
-    if thread.is_cancelled.load(Acquire) && matches!(wanted.kind, want::CONDITION | want::SEMAPHORE | want::JOIN) {
+    let is_cancelled = thread.is_cancelled.load(Acquire) || STRAY_CANCEL.load(Acquire);
+    if is_cancelled && matches!(wanted.kind, want::CONDITION | want::SEMAPHORE | want::JOIN) {
         return Need::Nothing;
     }
     // SAFETY: a thread is blocked in a call with that object, so that it is there.

@@ -233,8 +233,9 @@ pub unsafe fn clockjoin(t: pthread_t, to: *mut *mut c_void, id: clockid_t, until
 
 /// It may leave whatever it waits for, and so is not dead.
 pub unsafe fn cancel(t: pthread_t) -> c_int {
-    if let (Some(_), Some(target)) = (turn::enter(), needs::by_handle(t)) {
-        target.is_cancelled.store(true, Release);
+    match needs::by_handle(t) {
+        Some(target) => target.is_cancelled.store(true, Release),
+        None => needs::STRAY_CANCEL.store(true, Release),
     }
     // SAFETY: the program's thread.
     unsafe { real::pthread_cancel(t) }
