@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -146,6 +147,9 @@ pub struct Facts {
     pub parts: Vec<TapeFacts>,
 }
 
+/// How much a take's facts may grow by while it is recorded.
+const RESERVE: u64 = 16 << 10;
+
 impl Facts {
     pub fn events(&self) -> u64 {
         self.tapes.iter().map(|tape| tape.events).sum()
@@ -190,6 +194,14 @@ impl Facts {
         let file = OpenOptions::new().write(true).open(&path)?;
         file.write_all_at(&bytes, 0)?;
         file.set_len(bytes.len() as u64)
+    }
+
+    /// Keeps room behind the file in `dir` for what is added when the program has ended, should the disk be full then.
+    pub fn reserve(dir: &Path) {
+        let Ok(file) = OpenOptions::new().write(true).open(dir.join(FILE)) else { return };
+        let size = file.metadata().map_or(0, |data| data.len()) + RESERVE;
+        // SAFETY: a plain call on a descriptor of ours. Where it cannot be done there is no room, as without it.
+        unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, size as libc::off_t) };
     }
 
     /// Reads the file in `dir`; the error says what is wrong with it.

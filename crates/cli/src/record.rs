@@ -154,6 +154,7 @@ impl Recording {
         let present = environment::present_environment();
         let mut facts = self.facts(&present, preload.as_deref(), own_environment)?;
         facts.write(&self.dir).because(|| format!("cannot write into {}", self.dir.display()))?;
+        Facts::reserve(&self.dir);
         if self.origin == Origin::Elsewhere {
             self.store.remember(&facts.id, &self.dir).because(|| "cannot note the take as yours".into())?;
         }
