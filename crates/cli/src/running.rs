@@ -23,7 +23,8 @@ pub fn is_any_of(dir: &Path) -> bool {
     let Ok(processes) = fs::read_dir("/proc") else { return false };
     let inside = canonical(dir).join("").to_string_lossy().into_owned();
     let pids = processes.flatten().filter_map(|item| item.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|pid| *pid != std::process::id()).any(|pid| maps(pid, &inside) || begins(pid, dir))
+    // In this order: whoever has read its environment maps the session next, and would be missed the other way round.
+    pids.filter(|pid| *pid != std::process::id()).any(|pid| begins(pid, dir) || maps(pid, &inside))
 }
 
 fn canonical(path: &Path) -> PathBuf {
