@@ -231,13 +231,12 @@ impl Recording {
             return Err(self.shim_not_loaded());
         }
         tasks::wait_recorded(session, &self.dir);
-        let announced = 1 + session.announced.load(Acquire) as usize;
-        let mut sealed = take::finish(&self.dir, facts, Some(ended), announced)?;
+        let mut sealed = take::finish(&self.dir, facts, Some(ended))?;
         // A launcher that gives a job up may end before the last of its ranks does.
         let clock = Instant::now();
         while !sealed && launcher::is_one(&self.exe) && clock.elapsed() < RANKS_END {
             std::thread::sleep(RANKS_END / 100);
-            sealed = take::finish(&self.dir, facts, Some(ended), announced)?;
+            sealed = take::finish(&self.dir, facts, Some(ended))?;
         }
         if ended == Ended::Exit(0) && self.args.keep == Keep::Failing && sealed {
             fs::remove_dir_all(&self.dir).because(|| format!("cannot remove {}", self.dir.display()))?;

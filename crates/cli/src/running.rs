@@ -23,8 +23,10 @@ pub fn is_any_of(dir: &Path) -> bool {
     let Ok(processes) = fs::read_dir("/proc") else { return false };
     let inside = canonical(dir).join("").to_string_lossy().into_owned();
     let pids = processes.flatten().filter_map(|item| item.file_name().to_str()?.parse::<u32>().ok());
-    // In this order: whoever has read its environment maps the session next, and would be missed the other way round.
-    pids.filter(|pid| *pid != std::process::id()).any(|pid| begins(pid, dir) || maps(pid, &inside))
+    // In this order: who was forked and executes, who executes and begins, who has begun since. The shim maps the session
+    // before it takes its variables out.
+    let is_of = |pid: u32| maps(pid, &inside) || begins(pid, dir) || maps(pid, &inside);
+    pids.filter(|pid| *pid != std::process::id()).any(is_of)
 }
 
 fn canonical(path: &Path) -> PathBuf {
@@ -37,13 +39,22 @@ fn maps(pid: u32, path: &str) -> bool {
     String::from_utf8_lossy(&maps).lines().any(|line| line.contains(path))
 }
 
-/// Whether the process was told to write into `dir` and has not read that yet: the shim takes it out. A program into
-/// which the shim cannot be loaded never does.
+/// Whether the process was told to write into `dir` and has not begun to, or will only be told: it is about to execute.
+/// A program into which the shim cannot be loaded never begins.
 fn begins(pid: u32, dir: &Path) -> bool {
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let read = |what: &str| fs::read(format!("/proc/{pid}/{what}")).unwrap_or_default();
+    let exe = PathBuf::from(format!("/proc/{pid}/exe"));
+    let mut environment = read("environ");
+    if environment.is_empty() {
+        if read("cmdline").is_empty() {
+            // While the kernel puts a new program in place it has neither; what has ended has no program at all.
+            return fs::read_link(exe).is_ok();
+        }
+        environment = read("environ");
+    }
     let told = |dir: &Path| {
         let words = [variable::TAKE.as_bytes(), b"=", dir.as_os_str().as_bytes()].concat();
         environment.split(|byte| *byte == 0).any(|text| text == words)
     };
-    (told(dir) || told(&canonical(dir))) && elf::examine(Path::new(&format!("/proc/{pid}/exe"))).problem.is_none()
+    (told(dir) || told(&canonical(dir))) && elf::examine(&exe).problem.is_none()
 }

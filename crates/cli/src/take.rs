@@ -13,7 +13,7 @@ use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 /// Where a take came from: what decides whether its command may be run unasked.
@@ -47,7 +47,7 @@ impl Take {
             }
             let ended = facts.ended;
             let since = Instant::now();
-            while !finish(dir, &mut facts, ended, usize::MAX)? {
+            while !finish(dir, &mut facts, ended)? {
                 if since.elapsed() > STRAGGLERS {
                     let what = format!("processes of {} are still running and being recorded", facts.name);
                     return Err(Failure::own(what).next("end them, then the same command again"));
@@ -131,13 +131,9 @@ pub fn files(dir: &Path, ending: &str) -> Result<Vec<PathBuf>> {
 }
 
 /// Seals the take in `dir` and completes `facts`. False if processes of it still run; then nothing is final.
-/// `announced` is how many tapes are to be expected at most.
-pub fn finish(dir: &Path, facts: &mut Facts, ended: Option<Ended>, announced: usize) -> Result<bool> {
+pub fn finish(dir: &Path, facts: &mut Facts, ended: Option<Ended>) -> Result<bool> {
     facts.ended = ended;
-    let paths = files(dir, TAPE_ENDING)?;
-    // One without a first page is just being made, or was when its process was killed.
-    let begun = paths.iter().filter(|path| header(path).is_some()).count();
-    if paths.iter().any(|path| running::writes(path)) || begun < announced && running::is_any_of(dir) {
+    if is_being_written(dir)? {
         facts.write(dir).because(|| format!("cannot write {}", dir.join(FILE).display()))?;
         return Ok(false);
     }
@@ -161,6 +157,18 @@ pub fn finish(dir: &Path, facts: &mut Facts, ended: Option<Ended>, announced: us
     }
     facts.write(dir).because(|| format!("cannot write {}", dir.join(FILE).display()))?;
     Ok(true)
+}
+
+/// Whether a process writes into `dir` or is about to. Whoever begins another process, or another program in its own,
+/// counts that in the session first: so one that passed the search by has been counted meanwhile.
+fn is_being_written(dir: &Path) -> Result<bool> {
+    let session = Mapped::open(&dir.join(SESSION)).ok();
+    let announced = || session.as_ref().map_or(0, |session| session.announced.load(Acquire));
+    let before = announced();
+    let paths = files(dir, TAPE_ENDING)?;
+    let alone = session.is_some() && before == 0 && paths.len() == 1;
+    let found = paths.iter().any(|path| running::writes(path)) || !alone && running::is_any_of(dir);
+    Ok(found || announced() != before)
 }
 
 /// Where a process or thread name stands in the tree of creations, for sorting.
@@ -305,7 +313,7 @@ pub mod tests {
         let dir = TempDir::new().unwrap();
         fs::write(dir.path().join("0.tape"), tape()).unwrap();
         let mut facts = crate::facts::tests::sample();
-        assert!(finish(dir.path(), &mut facts, Some(Ended::Exit(0)), 1).unwrap());
+        assert!(finish(dir.path(), &mut facts, Some(Ended::Exit(0))).unwrap());
         dir
     }
 

@@ -4,7 +4,8 @@ use crate::glibc::Mutex;
 use crate::handle::{cond, mutex, sync, thread, time};
 use crate::table::c11::{Start, real};
 use crate::table::sync::Routine;
-use libc::{EBUSY, EINTR, ENOMEM, ETIMEDOUT, c_int, c_void, pthread_cond_t, pthread_t, timespec};
+use crate::table::thread::Destructor;
+use libc::{EBUSY, EINTR, ENOMEM, ETIMEDOUT, c_int, c_void, pthread_cond_t, pthread_key_t, pthread_t, timespec};
 use retake_engine::thread::Thread;
 use retake_tape::op::Op;
 
@@ -93,6 +94,12 @@ pub unsafe fn join(t: pthread_t, to: *mut c_int) -> c_int {
         }
         code(joined)
     }
+}
+
+pub unsafe fn key_create(to: *mut pthread_key_t, destructor: Destructor) -> c_int {
+    thread::note_destructor(destructor);
+    // SAFETY: the program's arguments.
+    unsafe { real::tss_create(to, destructor) }
 }
 
 pub unsafe fn sleep(length: *const timespec, left: *mut timespec) -> c_int {

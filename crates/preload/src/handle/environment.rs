@@ -34,6 +34,18 @@ pub struct Part<'a> {
     pub session: &'static [u8],
     pub name: &'a [u8],
     pub born: u32,
+    /// Where the take is, for others to read in `/proc`: until this goes, the process is known to begin.
+    shown: Shown,
+}
+
+/// A text of the environment that is blanked in the end.
+struct Shown(*mut c_char, usize);
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        // SAFETY: a text that nobody uses any more, of that length.
+        unsafe { blank(self.0, self.1) };
+    }
 }
 
 fn value_of(text: &'static [u8], name: &str) -> Option<&'static [u8]> {
@@ -45,7 +57,7 @@ fn value_of(text: &'static [u8], name: &str) -> Option<&'static [u8]> {
 /// # Safety
 /// `envp` must be the environment that the kernel gave, and one thread must run.
 pub unsafe fn take(envp: *mut *mut c_char) -> Option<Part<'static>> {
-    let mut part = Part { mode: b"", take: b"", session: b"", name: b"", born: 0 };
+    let mut part = Part { mode: b"", take: b"", session: b"", name: b"", born: 0, shown: Shown(null_mut(), 0) };
     // SAFETY: the vector ends in a null; the texts live as long as the process, and are copied all the same, because
     // programs write over their environment to change their title.
     unsafe {
@@ -96,7 +108,11 @@ pub unsafe fn take(envp: *mut *mut c_char) -> Option<Part<'static>> {
                 }
                 continue;
             }
-            blank(entry, bytes.len());
+            if value_of(text, variable::TAKE).is_some() {
+                part.shown = Shown(entry, bytes.len());
+            } else {
+                blank(entry, bytes.len());
+            }
             for (index, name) in
                 [variable::MODE, variable::TAKE, variable::SESSION, variable::PAD].into_iter().enumerate()
             {

@@ -241,10 +241,15 @@ pub unsafe fn cancel(t: pthread_t) -> c_int {
     unsafe { real::pthread_cancel(t) }
 }
 
-pub unsafe fn key_create(to: *mut pthread_key_t, destructor: Destructor) -> c_int {
+/// Whoever's function has ended can still do something.
+pub fn note_destructor(destructor: Destructor) {
     if destructor.is_some() {
         deadlock::has_destructors();
     }
+}
+
+pub unsafe fn key_create(to: *mut pthread_key_t, destructor: Destructor) -> c_int {
+    note_destructor(destructor);
     // SAFETY: the program's arguments.
     unsafe { real::pthread_key_create(to, destructor) }
 }

@@ -1,9 +1,10 @@
 //! C11's threads. glibc does not call the POSIX functions for them in a way that could be caught.
 
 use super::sync::Routine;
+use super::thread::Destructor;
 use crate::glibc::Mutex;
 use crate::handle::c11;
-use libc::{c_int, c_void, pthread_cond_t, pthread_t, timespec};
+use libc::{c_int, c_void, pthread_cond_t, pthread_key_t, pthread_t, timespec};
 
 /// A C11 thread's function.
 pub type Start = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
@@ -21,5 +22,6 @@ interpose! {
     Acquire fn thrd_join     (t: pthread_t, to: *mut c_int) -> c_int                                    => c11::join;
     Value   fn thrd_sleep    (time: *const timespec, left: *mut timespec) -> c_int                      => c11::sleep;
     Value   fn thrd_yield    ()                                                                         => c11::r#yield;
-    Outcome fn call_once     (control: *mut c_int, routine: Routine)                    => c11::once;
+    Note    fn tss_create    (to: *mut pthread_key_t, destructor: Destructor) -> c_int                  => c11::key_create;
+    Outcome fn call_once     (control: *mut c_int, routine: Routine)                                    => c11::once;
 }
