@@ -120,13 +120,19 @@ fn starts_a_path(line: &str, folder: &str) -> bool {
 fn the_hot_side_depends_on_libc_alone() {
     assert_eq!(names("crates/tape/Cargo.toml", "dependencies"), Vec::<String>::new(), "the tape stands alone");
     assert_eq!(names("crates/trace/Cargo.toml", "dependencies"), Vec::<String>::new(), "the trace stands alone");
-    assert_eq!(names("crates/engine/Cargo.toml", "dependencies"), ["libc", "retake-tape"], "engine");
-    let allowed = ["libc", "retake-engine", "retake-tape"];
-    let shim = names("crates/preload/Cargo.toml", "dependencies");
-    assert!(
-        shim.iter().all(|name| allowed.contains(&name.as_str())),
-        "preload depends on {shim:?}, allowed {allowed:?}"
+    assert_eq!(
+        names("crates/explore/Cargo.toml", "dependencies"),
+        ["retake-tape"],
+        "explore knows operations, no more"
     );
+    let of_engine = ["libc", "retake-explore", "retake-tape"];
+    for (part, allowed) in [("engine", &of_engine[..]), ("preload", &["libc", "retake-engine", "retake-tape"])] {
+        let used = names(&format!("crates/{part}/Cargo.toml"), "dependencies");
+        assert!(
+            used.iter().all(|name| allowed.contains(&name.as_str())),
+            "{part} depends on {used:?}, allowed {allowed:?}"
+        );
+    }
 }
 
 /// The library lives in other people's programs: few dependencies, none of the shim's side.

@@ -18,7 +18,7 @@ fn main() {
         println!("cargo:rustc-env=RETAKE_SHIM={}", ready.display());
         return;
     }
-    for path in ["../preload", "../engine", "../tape", "../../Cargo.toml", "build.rs"] {
+    for path in ["../preload", "../engine", "../explore", "../tape", "../../Cargo.toml", "build.rs"] {
         println!("cargo:rerun-if-changed={path}");
     }
 

@@ -1,0 +1,172 @@
+//! The chooser: who goes on, at every point of one run.
+//!
+//! First the prefix is followed; then the plan's strategy chooses among the *front*: the threads that are not behind.
+//!
+//! A prefix is a list of threads. If the one that is due cannot go on, its turn is owed to it: it comes as soon as it can,
+//! and the list goes on meanwhile. So a list that fits is followed exactly, and one that does not quite fit (another
+//! build, a list that was made shorter) is followed as far as it can be; the first such place is noted.
+//!
+//! Law: the same plan, prefix and points give the same choices. Nothing here allocates or panics.
+
+use crate::depends::depends;
+use crate::pct::Pct;
+use crate::plan::{Plan, kind};
+use crate::pos::Pos;
+use crate::random::Random;
+use crate::surw::Surw;
+use crate::walk::Walk;
+use crate::{Act, Choice, NOBODY, Point, THREADS, Threads, flag, steady};
+
+enum Strategy {
+    Steady,
+    Walk(Walk),
+    Pct(Pct),
+    Pos(Pos),
+    Surw(Surw),
+}
+
+pub struct Chooser<'a> {
+    plan: &'a Plan,
+    prefix: &'a [u16],
+    /// The next entry of the prefix.
+    at: usize,
+    /// Turns owed, by thread, and their sum.
+    owed: [u32; THREADS],
+    owed_sum: u32,
+    strayed: Option<u64>,
+    repeats: bool,
+    asleep: Threads,
+    strategy: Strategy,
+    random: Random,
+    /// Whether waits may time out though others can go on.
+    early: bool,
+    last: u32,
+    run: u32,
+}
+
+impl<'a> Chooser<'a> {
+    pub fn new(plan: &'a Plan, prefix: &'a [u16]) -> Chooser<'a> {
+        let mut random = Random::new(plan.seed);
+        let early = random.next() & 1 == 1;
+        let strategy = match plan.kind {
+            kind::WALK => Strategy::Walk(Walk),
+            kind::PCT => Strategy::Pct(Pct::new(plan, &mut random)),
+            kind::POS => Strategy::Pos(Pos::new()),
+            kind::SURW => Strategy::Surw(Surw::new(plan)),
+            _ => Strategy::Steady,
+        };
+        let mut asleep = Threads::NONE;
+        for act in plan.asleep() {
+            asleep.put(act.thread);
+        }
+        Chooser {
+            plan,
+            prefix,
+            at: 0,
+            owed: [0; THREADS],
+            owed_sum: 0,
+            strayed: None,
+            repeats: false,
+            asleep,
+            strategy,
+            random,
+            early,
+            last: NOBODY,
+            run: 0,
+        }
+    }
+
+    /// The index in `able` of who goes on.
+    pub fn choose(&mut self, point: &Point) -> usize {
+        let index = match self.follow(point) {
+            Some(index) => index,
+            None => self.decide(point),
+        };
+        let Some(chosen) = point.able.get(index) else { return 0 };
+        self.run = if chosen.thread == self.last { self.run.saturating_add(1) } else { 0 };
+        self.last = chosen.thread;
+        index
+    }
+
+    /// What is to be logged of the choice just made.
+    pub fn log(&self, point: &Point, index: usize) -> Choice {
+        let mut choice = Choice::of(point, index);
+        if self.strayed.is_some() {
+            choice.chosen.flags |= flag::STRAYED;
+        }
+        if self.repeats {
+            choice.chosen.flags |= flag::REPEATS;
+        }
+        choice
+    }
+
+    /// The first step at which the prefix did not fit.
+    pub fn strayed(&self) -> Option<u64> {
+        self.strayed
+    }
+
+    /// Whether the run now only repeats what another has done: it may be ended, as passed.
+    pub fn repeats(&self) -> bool {
+        self.repeats
+    }
+
+    fn follow(&mut self, point: &Point) -> Option<usize> {
+        if self.owed_sum > 0
+            && let Some((index, act)) = point
+                .able
+                .iter()
+                .enumerate()
+                .find(|(_, act)| self.owed.get(act.thread as usize).is_some_and(|n| *n > 0))
+        {
+            self.owed[act.thread as usize] -= 1;
+            self.owed_sum -= 1;
+            return Some(index);
+        }
+        while let Some(due) = self.prefix.get(self.at) {
+            self.at += 1;
+            let due = u32::from(*due);
+            if let Ok(index) = point.able.binary_search_by_key(&due, |act| act.thread) {
+                return Some(index);
+            }
+            self.strayed = self.strayed.or(Some(point.step));
+            if let Some(owed) = self.owed.get_mut(due as usize) {
+                *owed += 1;
+                self.owed_sum += 1;
+            }
+        }
+        None
+    }
+
+    fn decide(&mut self, point: &Point) -> usize {
+        let early = self.early;
+        let is_known = |act: &Act| (act.thread as usize) < THREADS;
+        let is_in_front = |act: &Act| {
+            is_known(act)
+                && !(act.has(flag::YIELDS) && act.thread == point.current)
+                && (early || !act.has(flag::TIMES_OUT))
+        };
+        let some_in_front = point.able.iter().any(is_in_front);
+        let fits = |act: &Act| if some_in_front { is_in_front(act) } else { is_known(act) };
+        let (random, able) = (&mut self.random, point.able);
+        let chosen = match &mut self.strategy {
+            Strategy::Steady => return self.go_steady(point),
+            Strategy::Walk(walk) => walk.choose(random, able, fits),
+            Strategy::Pct(pct) => pct.choose(random, able, fits),
+            Strategy::Pos(pos) => pos.choose(random, able, fits),
+            Strategy::Surw(surw) => surw.choose(random, able, fits, |act| self.plan.selects(act)),
+        };
+        chosen.unwrap_or(0)
+    }
+
+    fn go_steady(&mut self, point: &Point) -> usize {
+        let asleep = self.asleep;
+        self.repeats |= !asleep.is_empty() && point.able.iter().all(|act| asleep.has(act.thread));
+        let index = steady::choose(point, self.run, |thread| !asleep.has(thread));
+        if let Some(chosen) = point.able.get(index) {
+            for act in self.plan.asleep().iter().filter(|act| depends(act, chosen)) {
+                self.asleep.remove(act.thread);
+            }
+        }
+        index
+    }
+}
