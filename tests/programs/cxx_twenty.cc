@@ -17,6 +17,7 @@ static std::barrier<> step(4);
 static std::counting_semaphore<8> seats[5]{std::counting_semaphore<8>(0), std::counting_semaphore<8>(0), std::counting_semaphore<8>(0),
                                            std::counting_semaphore<8>(0), std::counting_semaphore<8>(1)};
 static std::condition_variable_any woken;
+static bool waits;
 static void say(int id) {
     std::lock_guard<std::mutex> hold(lock);
     note(id);
@@ -36,12 +37,17 @@ int main() {
     {
         std::jthread waiter([](std::stop_token stop) {
             std::unique_lock<std::mutex> hold(lock);
+            waits = true;
             woken.wait(hold, stop, [] { return false; });
             note(30);
         });
         std::vector<std::jthread> threads;
         for (int id = 1; id <= 4; id++) threads.emplace_back(body, id);
         for (auto &thread : threads) thread.join();
+        for (bool there = false; !there; sched_yield()) { // whether it is told to stop before it waits, only atomics would decide
+            std::lock_guard<std::mutex> hold(lock);
+            there = waits;
+        }
         waiter.request_stop();
     }
     print_order();

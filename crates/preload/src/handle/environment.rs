@@ -64,7 +64,7 @@ pub unsafe fn take(envp: *mut *mut c_char) -> Option<Part<'static>> {
         let texts = sys::memory(TEXTS);
         let kept = &mut *KEPT.0.get();
         let (mut from, mut to, mut used) = (envp, envp, 0);
-        if texts.is_null() || !has_part(envp) {
+        if texts.is_null() || value_in(envp.cast_const().cast(), variable::MODE).is_none() {
             return None;
         }
         while !(*from).is_null() {
@@ -160,18 +160,19 @@ unsafe fn blank(text: *mut c_char, length: usize) {
     unsafe { core::ptr::write_bytes(text, 0, length) };
 }
 
-unsafe fn has_part(envp: *mut *mut c_char) -> bool {
+/// The value of a variable in a vector of strings that ends in a null.
+unsafe fn value_in(envp: *const *const c_char, name: &str) -> Option<&'static [u8]> {
     let mut at = envp;
     // SAFETY: the vector ends in a null.
     unsafe {
         while !(*at).is_null() {
-            if value_of(CStr::from_ptr(*at).to_bytes(), variable::MODE).is_some() {
-                return true;
+            if let Some(value) = value_of(CStr::from_ptr(*at).to_bytes(), name) {
+                return Some(value);
             }
             at = at.add(1);
         }
     }
-    false
+    None
 }
 
 /// An environment for a child: the program's, and Retake's variables with it.
@@ -216,7 +217,10 @@ impl Environment {
         // SAFETY: written once, at the start.
         let kept = unsafe { &*KEPT.0.get() };
         let Some(thread) = thread::current() else { return same };
-        if kept.shim.is_empty() || thread.library > 0 || child == Child::Unfit {
+        // Valgrind's tools are static, but load the shim into the program that they run.
+        // SAFETY: the caller's vector.
+        let unfit = child == Child::Unfit && unsafe { value_in(envp, "VALGRIND_LAUNCHER") }.is_none();
+        if kept.shim.is_empty() || thread.library > 0 || unfit {
             return same;
         }
         process::announce();
@@ -311,15 +315,6 @@ impl Drop for Environment {
 /// # Safety
 /// `envp` must be a vector of strings that ends in a null.
 pub unsafe fn is_task(envp: *mut *mut c_char) -> bool {
-    let mut at = envp;
-    // SAFETY: the vector ends in a null.
-    unsafe {
-        while !(*at).is_null() {
-            if let Some(value) = value_of(CStr::from_ptr(*at).to_bytes(), variable::BORN) {
-                return value == [b'0' + born::TASK as u8];
-            }
-            at = at.add(1);
-        }
-    }
-    false
+    // SAFETY: the caller's vector.
+    unsafe { value_in(envp.cast_const().cast(), variable::BORN) == Some(&[b'0' + born::TASK as u8]) }
 }
