@@ -58,7 +58,16 @@ fn script_in(scratch: &Path, bin: &Path, commands: &[&str]) -> PathBuf {
 }
 
 fn retake(kit: &Kit, scratch: &Path, arguments: &[&str]) -> Outcome {
-    run(kit.retake(scratch).args(arguments), scratch, kit.limits).unwrap_or_else(|why| panic!("{arguments:?}: {why}"))
+    retake_over(None, kit, scratch, arguments)
+}
+
+/// Runs the command line with `RETAKE_TRANSPORT` and a secret, if there is one.
+fn retake_over(transport: Option<&str>, kit: &Kit, scratch: &Path, arguments: &[&str]) -> Outcome {
+    let mut command = kit.retake(scratch);
+    if let Some(transport) = transport {
+        command.env("RETAKE_TRANSPORT", transport).env("RETAKE_SECRET", "a secret for the samples");
+    }
+    run(command.args(arguments), scratch, kit.limits).unwrap_or_else(|why| panic!("{arguments:?}: {why}"))
 }
 
 /// The lines of each participant in their order; between participants the terminal decides, not the tape.
@@ -100,6 +109,47 @@ fn everyone(kit: &Kit, scratch: &Path, bin: &Path) {
             assert_eq!(now, then, "replay {time}");
         }
     }
+}
+
+/// An address for each participant, on a loopback net that no other test has.
+fn tcp(number: u8) -> String {
+    let [_, _, a, b] = std::process::id().to_be_bytes();
+    let address = |(at, name): (usize, &str)| format!("{name}=127.{}.{a}.{b}:{}", 200 + number, 7001 + at);
+    format!("tcp:{}", PARTICIPANTS.into_iter().enumerate().map(address).collect::<Vec<_>>().join(","))
+}
+
+/// Records the samples over one transport, and replays them over others.
+fn carried(kit: &Kit, scratch: &Path, bin: &Path, recorded_over: Option<&str>, replayed_over: &[Option<&str>]) {
+    script_in(scratch, bin, &SAMPLES);
+    let recorded = retake_over(recorded_over, kit, scratch, &["record", "--full", "-o", "take", "--", "sh", "run.sh"]);
+    assert_eq!(recorded.ended, 0, "{}", recorded.stderr);
+    assert_eq!(lines_of(&recorded, "server:").len(), 15);
+    for over in replayed_over {
+        for time in 1..=3 {
+            let replayed = retake_over(*over, kit, scratch, &["replay", "take"]);
+            assert_eq!(replayed.ended, 0, "replay {time} over {over:?}: {}", replayed.stderr);
+            for participant in PARTICIPANTS.map(|name| format!("{name}:")) {
+                assert_eq!(lines_of(&replayed, &participant), lines_of(&recorded, &participant), "{over:?}, {time}");
+            }
+        }
+    }
+    let alone = retake(kit, scratch, &["replay", "take", "--only", "server"]);
+    assert_eq!(lines_of(&alone, "server:"), lines_of(&recorded, "server:"), "{}", alone.stderr);
+}
+
+#[test]
+fn a_take_made_over_tcp_replays_over_unix_sockets_and_over_tcp() {
+    let kit = kit();
+    let scratch = kit.scratch("tcp").unwrap();
+    let tcp = tcp(1);
+    carried(&kit, &scratch, samples(), Some(&tcp), &[None, Some(&tcp)]);
+}
+
+#[test]
+fn a_take_made_over_unix_sockets_replays_over_tcp_in_c() {
+    let kit = kit();
+    let scratch = kit.scratch("tcp-c").unwrap();
+    carried(&kit, &scratch, &samples_in_c(&scratch, &SHARED), None, &[Some(&tcp(2))]);
 }
 
 #[test]

@@ -33,7 +33,8 @@ enum retake_error {
     RETAKE_TAPE = -9,       /* the take cannot be written or read */
     RETAKE_SETTING = -10,   /* a variable of the environment makes no sense */
     RETAKE_SYSTEM = -11,    /* the system refused */
-    RETAKE_MISUSE = -12     /* a null pointer, or a guard that is not held */
+    RETAKE_MISUSE = -12,    /* a null pointer, or a guard that is not held */
+    RETAKE_TRANSPORT = -13  /* what carries messages failed: another secret, a server that is gone */
 };
 
 enum retake_mode { RETAKE_NORMAL, RETAKE_CAPTURE, RETAKE_FULL_CAPTURE, RETAKE_REPLAY, RETAKE_REPLAY_ONE };
@@ -59,6 +60,11 @@ const char *retake_last_error(void);
 /* Chooses the mode, and the take's directory, for participants made from now on. retake record and replay have the last
  * word. 0, or less than 0. */
 int retake_set_mode(enum retake_mode mode, const char *take);
+
+/* Chooses what carries messages, in the words of RETAKE_TRANSPORT ("unix", "tcp:NAME=HOST:PORT,..."), and the secret
+ * that all of a group share (null: none), for participants made from now on. The variable goes before this call. 0, or
+ * less than 0. */
+int retake_set_transport(const char *words, const void *secret, size_t length);
 
 /* Makes the calling thread a participant of this name; null if that fails. */
 retake_participant *retake_init(const char *name);

@@ -4,6 +4,7 @@
 
 #![allow(clippy::missing_safety_doc)] // the header is their contract
 
+use crate::carrier::set_transport;
 use crate::crew::{Crew, Entered};
 use crate::error::Error;
 use crate::gate::Gate;
@@ -48,6 +49,7 @@ fn number(error: &Error) -> c_int {
         Error::Tape(_) => -9,
         Error::Setting(_) => -10,
         Error::System { .. } => -11,
+        Error::Transport(_) => -13,
     }
 }
 
@@ -148,6 +150,15 @@ pub unsafe extern "C" fn retake_set_mode(mode: c_int, take: *const c_char) -> c_
     let take = (!take.is_null()).then(|| Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(take) }.to_bytes())));
     set_mode(mode, take);
     0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn retake_set_transport(words: *const c_char, secret: *const c_void, length: usize) -> c_int {
+    guarded(MISUSE, || {
+        // SAFETY: the caller gives a C string or null, and so many bytes or null.
+        let (words, secret) = unsafe { (text(words), (!secret.is_null()).then(|| bytes(secret, length))) };
+        set_transport(words.unwrap_or(""), secret).map_or_else(|error| number(&error), |()| 0)
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -24,6 +24,8 @@ pub enum Error {
     Forked,
     /// The tape in the take cannot be used, or there is none.
     Tape(String),
+    /// What carries messages failed: a partner does not know the secret, a server is gone. The words say which.
+    Transport(String),
     /// The setting of `RETAKE_MODE`, or of another variable, makes no sense.
     Setting(String),
     /// The system refused.
@@ -46,7 +48,7 @@ impl fmt::Display for Error {
             }
             Error::Forked => write!(f, "a participant cannot be used by a forked child: call init there"),
             Error::Tape(why) => write!(f, "{why}"),
-            Error::Setting(why) => write!(f, "{why}"),
+            Error::Setting(why) | Error::Transport(why) => write!(f, "{why}"),
             Error::System { what, errno } => {
                 let text = std::io::Error::from_raw_os_error(*errno).to_string();
                 write!(f, "cannot {what}: {}", text.split(" (os error").next().unwrap_or(&text))

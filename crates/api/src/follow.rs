@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::mode::{Settings, end_of_part};
 use crate::report::Reporter;
 use retake_tape::layout::{kind, state};
-use retake_tape::part::{Line, fact};
+use retake_tape::part::{Line, fact, failed};
 use retake_tape::reader::{Payload, Tape};
 use retake_tape::session::PART_ENDING;
 use retake_trace::follow::Holding;
@@ -62,6 +62,17 @@ pub enum Step {
     Plain,
     /// It went as this line says, with these contents.
     Line(Line<'static>, Option<&'static [u8]>),
+}
+
+/// The error that a line of failure stands for.
+pub fn failure(code: u64, contents: Option<&[u8]>, partner: &str) -> Error {
+    let words = || String::from_utf8_lossy(contents.unwrap_or_default()).into_owned();
+    match code {
+        failed::NOT_THERE => Error::NotThere(partner.into()),
+        failed::GAP => Error::Gap(words()),
+        failed::TRANSPORT => Error::Transport(words()),
+        _ => Error::Gone(partner.into()),
+    }
 }
 
 /// The reading end of a part.

@@ -19,16 +19,18 @@
 //! ```text
 //! program -> participant -> capture (part in the take)        live: the first message that fits
 //!                        -> follow  (part of the take)        replay: the message that the tape names
-//!                        -> inbox <- transport (Unix sockets …) <- other participants
+//!                        -> inbox <- transport (Unix sockets, TCP) <- other participants
 //! ```
 //!
 //! Law: the library does its work in the calls of its user, and makes its system calls itself, so that the shim, which
-//! may be in the same process, sees only what the program does. The one thread that it may start (`ways`) is not seen
+//! may be in the same process, sees only what the program does. Threads of its own (`unseen`) are not seen
 //! either.
 
 mod c;
 mod capture;
+mod carrier;
 mod crew;
+mod cutter;
 mod error;
 mod follow;
 mod forked;
@@ -41,19 +43,24 @@ mod message;
 mod mode;
 mod noting;
 mod participant;
+mod porter;
+mod proof;
 mod receiving;
 mod report;
 mod sending;
 mod shared;
 pub mod sync;
 mod talk;
+mod tcp;
 mod transport;
 mod unix;
+mod unseen;
 mod values;
 mod waiting;
 mod ways;
 mod wire;
 
+pub use carrier::set_transport;
 pub use error::{Error, Result};
 pub use frame::{MESSAGE_MAX, NAME_MAX};
 pub use message::{Message, Partner};

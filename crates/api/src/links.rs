@@ -3,11 +3,36 @@
 
 use crate::error::Result;
 use crate::frame::{HEAD, Head, Hello};
+use crate::porter::Porter;
 use crate::transport::{Arrival, Source, Until, Way};
 use crate::ways::Ways;
 use crate::wire::{self, Fd, Incoming, State};
 use libc::{POLLIN, POLLOUT, pollfd};
-use retake_engine::sys;
+
+/// Where those who want to send to us come in.
+#[derive(Debug)]
+pub enum Door {
+    /// Whoever can reach this socket may: its directory is private.
+    Socket(Fd),
+    /// Whoever has proved itself to the porter.
+    Porter(Porter),
+}
+
+impl Door {
+    fn fd(&self) -> &Fd {
+        match self {
+            Door::Socket(listener) => listener,
+            Door::Porter(porter) => porter.fd(),
+        }
+    }
+
+    fn arrived(&self) -> Vec<Fd> {
+        match self {
+            Door::Socket(listener) => std::iter::from_fn(|| wire::accept(listener)).collect(),
+            Door::Porter(porter) => porter.arrived(),
+        }
+    }
+}
 
 #[derive(Debug)]
 struct Link {
@@ -18,21 +43,21 @@ struct Link {
 
 #[derive(Debug)]
 pub struct Links {
-    listener: Fd,
+    door: Door,
     hello: Vec<u8>,
     ways: Ways,
     links: Vec<Link>,
     next_source: Source,
-    /// What is waited for: the listener, the links, the ways that are open.
+    /// What is waited for: the door, the links, the ways that are open.
     polled: Vec<pollfd>,
     /// Connections have come or gone since `polled` was made.
     changed: bool,
 }
 
 impl Links {
-    pub fn new(listener: Fd, hello: &Hello) -> Links {
+    pub fn new(door: Door, hello: &Hello) -> Links {
         let (hello, ways) = (hello.bytes(), Ways::default());
-        Links { listener, hello, ways, links: vec![], next_source: 0, polled: vec![], changed: true }
+        Links { door, hello, ways, links: vec![], next_source: 0, polled: vec![], changed: true }
     }
 
     /// A fresh connection becomes a way; `None` if it broke at once.
@@ -51,6 +76,9 @@ impl Links {
 
     /// First those who send to us, then those we send to: whoever sees that we are gone can no longer send to us.
     pub fn close(&mut self) {
+        if let Door::Porter(porter) = &self.door {
+            porter.close();
+        }
         self.links.clear();
         self.ways.list().ways.clear();
         self.changed = true;
@@ -85,7 +113,7 @@ impl Links {
         let entry = |fd: &Fd, events| pollfd { fd: fd.0, events, revents: 0 };
         if self.changed {
             self.polled.clear();
-            self.polled.push(entry(&self.listener, POLLIN));
+            self.polled.push(entry(self.door.fd(), POLLIN));
             self.polled.extend(self.links.iter().map(|link| entry(&link.incoming.fd, POLLIN)));
             self.polled.extend(self.ways.list().ways.iter().flatten().map(|way| entry(&way.fd, POLLIN)));
             self.changed = false;
@@ -112,7 +140,7 @@ impl Links {
     }
 
     fn accept(&mut self) {
-        while let Some(fd) = wire::accept(&self.listener) {
+        for fd in self.door.arrived() {
             self.links.push(Link { source: self.next_source, incoming: Incoming::new(fd), met: false });
             self.next_source += 1;
             self.changed = true;
@@ -158,9 +186,6 @@ fn timeout_ms(until: Until) -> i32 {
     match until {
         Until::Now => 0,
         Until::Forever => -1,
-        Until::Moment(ns) => {
-            let left = ns - sys::clock_ns(libc::CLOCK_MONOTONIC);
-            i32::try_from((left.max(0) + 999_999) / 1_000_000).unwrap_or(i32::MAX)
-        }
+        Until::Moment(ns) => wire::left_ms(ns),
     }
 }

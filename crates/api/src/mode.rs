@@ -3,7 +3,9 @@
 //! In this order: the shim's word, when `retake record` or `retake replay` has started the program; a call of
 //! [`set_mode`]; the variables `RETAKE_MODE` and `RETAKE_TAKE`; otherwise normal.
 
+use crate::carrier::{self, Carrier};
 use crate::error::{Error, Result};
+use crate::proof::Secret;
 use retake_engine::sys;
 use retake_tape::session::{END_OF_PART, ROLE, Role, Session, flag, variable};
 use retake_trace::policy::Method;
@@ -45,6 +47,8 @@ pub struct Settings {
     pub group: String,
     /// Which receives are noted in a capture without contents.
     pub trace: Method,
+    pub carrier: Carrier,
+    pub secret: Secret,
 }
 
 static CHOSEN: Mutex<Option<(Mode, Option<PathBuf>)>> = Mutex::new(None);
@@ -63,7 +67,11 @@ impl Settings {
         if !crate::frame::is_name(&group) {
             return Err(Error::Setting(format!("{GROUP}={group}: a group has a name like a participant's")));
         }
-        if let Some(settings) = from_shim(&group) {
+        if let Some(mut settings) = from_shim(&group) {
+            (settings.carrier, settings.secret) = match settings.mode {
+                Mode::ReplayOne => (Carrier::Unix, Secret::default()),
+                mode => carrier::now(mode == Mode::Replay)?,
+            };
             return Ok(settings);
         }
         let chosen = CHOSEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
@@ -81,7 +89,9 @@ impl Settings {
             Ok(words) => words.parse().map_err(|error| Error::Setting(format!("{TRACE}={words}: {error}")))?,
             Err(_) => Method::DEFAULT,
         };
-        Ok(Settings { mode, take, session: None, process: None, group, trace })
+        let alone = mode == Mode::ReplayOne;
+        let (carrier, secret) = if alone { (Carrier::Unix, Secret::default()) } else { carrier::now(false)? };
+        Ok(Settings { mode, take, session: None, process: None, group, trace, carrier, secret })
     }
 
     /// How long a replay may stand still, in nanoseconds.
@@ -142,6 +152,8 @@ fn from_shim(group: &str) -> Option<Settings> {
             process: Some(String::from_utf8_lossy(bytes(role.name, role.name_len)).into_owned()),
             group: group.into(),
             trace: Method::DEFAULT,
+            carrier: Carrier::Unix,
+            secret: Secret::default(),
         };
         let flags = settings.session().map_or(0, |session| session.flags.load(std::sync::atomic::Ordering::Relaxed));
         let asked = settings.session().map_or(0, |session| session.trace.load(std::sync::atomic::Ordering::Relaxed));

@@ -7,8 +7,9 @@
 //! Messages are taken in whenever the participant waits.
 
 use crate::capture::Capture;
+use crate::carrier::Carrier;
 use crate::error::{Error, Result};
-use crate::follow::{Follow, Named, Step};
+use crate::follow::{Follow, Named, Step, failure};
 use crate::forked;
 use crate::frame::{Hello, Kind, is_name};
 use crate::inbox::Inbox;
@@ -16,12 +17,15 @@ use crate::meeting::Meeting;
 use crate::message::{Message, Partner};
 use crate::mode::{Mode, Settings};
 use crate::noting::Noting;
+use crate::proof::Terms;
 use crate::talk::Talk;
+use crate::tcp::Tcp;
 use crate::transport::{Transport, Until, Way};
 use crate::unix::Unix;
 use crate::waiting::{SEARCH_NS, is_over, until};
 use retake_engine::sys;
 use retake_tape::part::{Line, failed};
+use retake_trace::policy::Method;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -78,11 +82,27 @@ pub fn init(name: &str) -> Result<Participant> {
     if !is_name(name) {
         return Err(Error::BadName(name.into()));
     }
-    let settings = Settings::now()?;
+    let mut settings = Settings::now()?;
     let meeting = Meeting::enter(&settings)?;
-    let (unix, hello) = Unix::new(meeting, name, &host())?;
-    // Alone, nobody can be met; the name is held all the same, so that lives are counted.
-    Participant::new(&settings, &hello, Box::new(unix))
+    let (transport, hello) = carry(&settings, meeting, name)?;
+    if hello.number == 0 {
+        // Clocks need numbers.
+        settings.trace = Method::All;
+    }
+    Participant::new(&settings, &hello, transport)
+}
+
+/// What carries this participant's messages.
+fn carry(settings: &Settings, meeting: Meeting, name: &str) -> Result<(Box<dyn Transport>, Hello)> {
+    match &settings.carrier {
+        Carrier::Tcp(list) => {
+            let (secret, group) = (settings.secret.clone(), settings.group.clone());
+            let terms = Terms { secret, group, listener: name.into() };
+            Tcp::new(&meeting, list.clone(), terms, &host()).map(|(tcp, hello)| (Box::new(tcp) as _, hello))
+        }
+        // Alone, nobody can be met; the name is held all the same, so that lives are counted.
+        Carrier::Unix => Unix::new(meeting, name, &host()).map(|(unix, hello)| (Box::new(unix) as _, hello)),
+    }
 }
 
 impl Participant {
@@ -146,7 +166,9 @@ impl Participant {
         if let Tape::Follow(follow) = &mut self.tape {
             let step = follow.step(event, &|| format!("looking for {name}"));
             return match step {
-                Step::Line(Line::Failed(failed::NOT_THERE), _) => Err(Error::NotThere(name.into())),
+                Step::Line(Line::Failed(code), words) if matches!(code, failed::NOT_THERE | failed::TRANSPORT) => {
+                    Err(failure(code, words, name))
+                }
                 Step::Line(Line::Found(index), _) if *follow.partner(event, index).name == *name => {
                     self.search_until_found(event, name)?;
                     Ok(self.partner(name))
@@ -156,13 +178,15 @@ impl Participant {
         }
         let until = until(time);
         let found = loop {
-            if self.open_way(name)?.is_some() {
+            let way = self.open_way(name);
+            if self.noted(event, way)?.is_some() {
                 break true;
             }
             if is_over(until) {
                 break false;
             }
-            self.pump(Until::Now)?;
+            let pumped = self.pump(Until::Now);
+            self.noted(event, pumped)?;
             sys::sleep_ns(SEARCH_NS);
         };
         if found {
@@ -201,7 +225,9 @@ impl Participant {
             let (step, alone) = (follow.step(event, &came), follow.alone);
             return match step {
                 Step::Line(Line::Nothing(_), _) => Ok(None),
-                Step::Line(Line::Failed(failed::GONE), _) => Err(Error::Gone(name.to_string())),
+                Step::Line(Line::Failed(code), words) if matches!(code, failed::GONE | failed::TRANSPORT) => {
+                    Err(failure(code, words, &name))
+                }
                 // That a reply came needs no line where not every receive has one.
                 Step::Plain if follow.free.is_some() => {
                     let from = Named { name: name.clone(), host: "".into(), life: 0 };
@@ -221,8 +247,8 @@ impl Participant {
         let reply = self.await_live(until(time), |inbox| match inbox.reply(&name, id) {
             Some(reply) => Some(Ok(reply)),
             None => inbox.is_gone(&name, way).then(|| Err(Error::Gone(name.to_string()))),
-        })?;
-        match reply {
+        });
+        match self.noted(event, reply)? {
             None => {
                 self.note_nothing(event);
                 Ok(None)
@@ -332,6 +358,14 @@ impl Participant {
             }
             capture.commit(event);
         }
+    }
+
+    /// A failure of what carries messages could have been otherwise: it is noted.
+    pub(crate) fn noted<T>(&mut self, event: u64, result: Result<T>) -> Result<T> {
+        if let Err(Error::Transport(words)) = &result {
+            self.note(event, &Line::Failed(failed::TRANSPORT), Some(words.as_bytes()));
+        }
+        result
     }
 
     pub(crate) fn note_nothing(&mut self, event: u64) {

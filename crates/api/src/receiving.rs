@@ -1,7 +1,7 @@
 //! How a message is received: the first that comes, noted if it must be known, or the one that the tape allows.
 
 use crate::error::{Error, Result};
-use crate::follow::{Named, Step};
+use crate::follow::{Named, Step, failure};
 use crate::frame::{Head, Kind};
 use crate::inbox::{Arrived, Inbox, Taken};
 use crate::message::{Message, Partner};
@@ -44,8 +44,8 @@ impl Participant {
             (Some(taken), _) => Some(Ok(taken)),
             (None, Some(name)) => inbox.is_gone(name, way).then(|| Err(Error::Gone(name.to_string()))),
             (None, None) => None,
-        })?;
-        match taken {
+        });
+        match self.noted(event, taken)? {
             None => {
                 self.note_nothing(event);
                 Ok(None)
@@ -77,9 +77,8 @@ impl Participant {
         let (step, alone) = (follow.step(event, &came), follow.alone);
         match step {
             Step::Line(Line::Nothing(_), _) => Ok(None),
-            Step::Line(Line::Failed(failed::GONE), _) => Err(Error::Gone(only.unwrap_or_default().into())),
-            Step::Line(Line::Failed(failed::GAP), name) => {
-                Err(Error::Gap(String::from_utf8_lossy(name.unwrap_or_default()).into_owned()))
+            Step::Line(Line::Failed(code), words) if code != failed::NOT_THERE => {
+                Err(failure(code, words, only.unwrap_or_default()))
             }
             Step::Line(Line::Received { from, seq, id, call }, contents) => {
                 let from = follow.partner(event, from);

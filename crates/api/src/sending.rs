@@ -1,7 +1,7 @@
 //! How a message leaves: sent live, noted where contents are kept, or done as the tape says.
 
 use crate::error::{Error, Result};
-use crate::follow::Step;
+use crate::follow::{Step, failure};
 use crate::frame::{Head, Kind, MESSAGE_MAX};
 use crate::message::Partner;
 use crate::participant::{Participant, Tape};
@@ -39,7 +39,7 @@ impl Participant {
                     if error == Error::Gone(name.to_string()) {
                         self.note(event, &Line::Failed(failed::GONE), None);
                     }
-                    return Err(error);
+                    return self.noted(event, Err(error));
                 }
                 if full {
                     let to = self.index_on_tape(event, &name, "", 0);
@@ -53,8 +53,10 @@ impl Participant {
             Tape::Follow(follow) => {
                 let came = || format!("message {id} to {name}, {length} bytes");
                 if follow.expects_failure(event, kind == Kind::Call) {
-                    let _ = follow.step(event, &came);
-                    return Err(Error::Gone(name.to_string()));
+                    return Err(match follow.step(event, &came) {
+                        Step::Line(Line::Failed(code), words) => failure(code, words, &name),
+                        step => follow.diverged(event, &step, &came()),
+                    });
                 }
                 if follow.full {
                     let step = follow.step(event, &came);

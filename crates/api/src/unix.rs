@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::frame::Hello;
-use crate::links::Links;
+use crate::links::{Door, Links};
 use crate::meeting::Meeting;
 use crate::transport::{Arrival, Transport, Until, Way};
 use crate::wire::{self, Fd};
@@ -30,7 +30,7 @@ impl Unix {
         let listener = wire::listener(&meeting.address(name))
             .map_err(|errno| Error::System { what: "listen for messages", errno })?;
         let hello = Hello { name: name.into(), host: host.into(), life, number };
-        let links = Links::new(listener, &hello);
+        let links = Links::new(Door::Socket(listener), &hello);
         Ok((Unix { meeting, links, name: name.into(), _lock: lock }, hello))
     }
 }

@@ -3,18 +3,17 @@
 //! A send never waits for its receiver. What does not fit into the kernel is queued, and a thread of the library's own
 //! sends it on, as long as there is something: the program may compute meanwhile, or wait for something else.
 //!
-//! Law: that thread is the library's, not the program's. It is made by libc's own function, found past the shim, and
-//! makes its system calls directly; so a recording does not see it.
+//! Law: that thread is the library's, not the program's ([`unseen`]).
 
 use crate::error::{Error, Result};
 use crate::transport::Way;
+use crate::unseen;
 use crate::wire::{self, Fd, Outgoing};
-use libc::{POLLOUT, c_void, pollfd, pthread_attr_t, pthread_t};
+use libc::{POLLOUT, pollfd};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The flushing thread looks again after so long, whatever happens.
 const LOOK_MS: i32 = 100;
-const STACK: usize = 128 << 10;
 
 #[derive(Debug, Default)]
 pub struct List {
@@ -49,7 +48,8 @@ impl Ways {
         way.send(head, contents).map_err(|_| gone())?;
         if way.backlog() > 0 && !list.flushing {
             // Without the thread, what is left goes with the participant's next calls.
-            list.flushing = start(self.clone());
+            let ways = self.clone();
+            list.flushing = unseen::start(move || ways.flush_all());
         }
         Ok(())
     }
@@ -76,52 +76,5 @@ impl Ways {
             drop(list);
             let _ = wire::poll(&mut waiting, LOOK_MS);
         }
-    }
-}
-
-extern "C" fn run(ways: *mut c_void) -> *mut c_void {
-    // SAFETY: `start` gave a box of this type away.
-    unsafe { Box::from_raw(ways.cast::<Ways>()) }.flush_all();
-    std::ptr::null_mut()
-}
-
-type Create = unsafe extern "C" fn(
-    *mut pthread_t,
-    *const pthread_attr_t,
-    extern "C" fn(*mut c_void) -> *mut c_void,
-    *mut c_void,
-) -> i32;
-
-/// libc's own function, past whoever stands before it.
-fn real_create() -> Option<Create> {
-    // SAFETY: C strings; the library is there already and is only looked up.
-    unsafe {
-        let libc = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
-        let found = if libc.is_null() { libc } else { libc::dlsym(libc, c"pthread_create".as_ptr()) };
-        (!found.is_null()).then(|| std::mem::transmute::<*mut c_void, Create>(found))
-    }
-}
-
-/// Starts the flushing thread, with all signals blocked; false if it cannot be had.
-fn start(ways: Ways) -> bool {
-    let Some(create) = real_create() else { return false };
-    let given = Box::into_raw(Box::new(ways));
-    // SAFETY: plain calls on variables of our own; the box is taken back if nobody takes it.
-    unsafe {
-        let mut attributes: pthread_attr_t = std::mem::zeroed();
-        libc::pthread_attr_init(&mut attributes);
-        libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
-        libc::pthread_attr_setstacksize(&mut attributes, STACK);
-        let (all, mut before) = (u64::MAX, 0u64);
-        let (new, old) = (&raw const all as usize, &raw mut before as usize);
-        retake_engine::sys::rt_sigprocmask(libc::SIG_SETMASK as usize, new, old, 8);
-        let mut thread: pthread_t = 0;
-        let failed = create(&mut thread, &attributes, run, given.cast());
-        retake_engine::sys::rt_sigprocmask(libc::SIG_SETMASK as usize, old, 0, 8);
-        libc::pthread_attr_destroy(&mut attributes);
-        if failed != 0 {
-            drop(Box::from_raw(given));
-        }
-        failed == 0
     }
 }

@@ -1,15 +1,17 @@
-//! Stream sockets by direct system calls, and the cutting of streams into frames.
+//! Stream sockets by direct system calls.
 //!
 //! The calls go past libc, so that the shim, when it is loaded, does not take the library's own traffic for the
 //! program's. All sockets are non-blocking and close themselves when another program is executed; a forked child closes
 //! them at once (see `forked`), so that the end of a process is seen by its partners.
 
+use crate::cutter::Cutter;
 use crate::error::{Error, Result};
 use crate::forked;
-use crate::frame::{HEAD, HELLO_MAX, MESSAGE_MAX, STAMP_MAX};
-use libc::{c_int, iovec, msghdr, pollfd, sockaddr_storage, socklen_t};
+use crate::waiting::now;
+use libc::{POLLOUT, c_int, iovec, msghdr, pollfd, sockaddr_storage, socklen_t};
 use retake_engine::sys;
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 
 /// A descriptor of ours.
 #[derive(Debug)]
@@ -47,6 +49,39 @@ pub struct Address {
     pub length: socklen_t,
 }
 
+impl Address {
+    /// An address of the internet.
+    pub fn of(at: SocketAddr) -> Address {
+        // SAFETY: all zero is a valid address.
+        let mut address = Address { storage: unsafe { std::mem::zeroed() }, length: 0 };
+        let to = &raw mut address.storage;
+        match at {
+            SocketAddr::V4(at) => {
+                // SAFETY: all zero is a valid address.
+                let mut inner: libc::sockaddr_in = unsafe { std::mem::zeroed() };
+                inner.sin_family = libc::AF_INET as u16;
+                inner.sin_port = at.port().to_be();
+                inner.sin_addr.s_addr = u32::from(*at.ip()).to_be();
+                // SAFETY: the storage has room for any address.
+                unsafe { to.cast::<libc::sockaddr_in>().write(inner) };
+                address.length = size_of::<libc::sockaddr_in>() as socklen_t;
+            }
+            SocketAddr::V6(at) => {
+                // SAFETY: all zero is a valid address.
+                let mut inner: libc::sockaddr_in6 = unsafe { std::mem::zeroed() };
+                inner.sin6_family = libc::AF_INET6 as u16;
+                inner.sin6_port = at.port().to_be();
+                inner.sin6_addr.s6_addr = at.ip().octets();
+                inner.sin6_scope_id = at.scope_id();
+                // SAFETY: the storage has room for any address.
+                unsafe { to.cast::<libc::sockaddr_in6>().write(inner) };
+                address.length = size_of::<libc::sockaddr_in6>() as socklen_t;
+            }
+        }
+        address
+    }
+}
+
 const FLAGS: usize = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK) as usize;
 
 /// A socket to which others connect at `address`.
@@ -55,7 +90,7 @@ pub fn listener(address: &Address) -> std::result::Result<Fd, c_int> {
     unsafe {
         let fd = Fd::new(sys::socket(address.storage.ss_family.into(), libc::SOCK_STREAM as usize | FLAGS, 0))?;
         if address.storage.ss_family != libc::AF_UNIX as u16 {
-            set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR);
+            put(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1);
         }
         let at = &raw const address.storage as usize;
         for result in [sys::bind(fd.number(), at, address.length as usize), sys::listen(fd.number(), 1024)] {
@@ -81,19 +116,89 @@ pub fn connect(address: &Address) -> std::result::Result<Fd, c_int> {
                 Some(error) => return Err(error),
             }
         }
-        if address.storage.ss_family != libc::AF_UNIX as u16 {
-            set(&fd, libc::IPPROTO_TCP, libc::TCP_NODELAY);
-        }
         Ok(fd)
     }
 }
 
-fn set(fd: &Fd, level: c_int, option: c_int) {
-    let one: c_int = 1;
-    // SAFETY: the value lives on the stack.
+/// The same, not waiting beyond that moment of the monotonic clock: then it is `ETIMEDOUT`.
+pub fn connect_until(address: &Address, until: i64) -> std::result::Result<Fd, c_int> {
+    // SAFETY: the address is as long as it says; the answer has room.
     unsafe {
-        sys::setsockopt(fd.number(), level as usize, option as usize, &raw const one as usize, size_of::<c_int>(), 0)
-    };
+        let fd = Fd::new(sys::socket(address.storage.ss_family.into(), libc::SOCK_STREAM as usize | FLAGS, 0))?;
+        let at = &raw const address.storage as usize;
+        match sys::error(sys::connect(fd.number(), at, address.length as usize)) {
+            None => return Ok(fd),
+            Some(libc::EINPROGRESS | libc::EINTR) => {}
+            Some(error) => return Err(error),
+        }
+        loop {
+            let mut polled = [pollfd { fd: fd.0, events: POLLOUT, revents: 0 }];
+            if poll(&mut polled, left_ms(until)).is_ok_and(|ready| ready) {
+                break;
+            }
+            if now() >= until {
+                return Err(libc::ETIMEDOUT);
+            }
+        }
+        let (mut error, mut length): (c_int, socklen_t) = (0, size_of::<c_int>() as socklen_t);
+        let (level, option) = (libc::SOL_SOCKET as usize, libc::SO_ERROR as usize);
+        sys::getsockopt(fd.number(), level, option, &raw mut error as usize, &raw mut length as usize);
+        if error == 0 { Ok(fd) } else { Err(error) }
+    }
+}
+
+/// For a connection between machines: nothing is held back, and the silent end of the other machine, or of the net, is
+/// noticed within half a minute.
+pub fn keep_alive(fd: &Fd) {
+    put(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1);
+    put(fd, libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1);
+    put(fd, libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, 10);
+    put(fd, libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, 5);
+    put(fd, libc::IPPROTO_TCP, libc::TCP_KEEPCNT, 3);
+    put(fd, libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, 30_000);
+}
+
+fn put(fd: &Fd, level: c_int, option: c_int, value: c_int) {
+    let at = &raw const value as usize;
+    // SAFETY: the value lives on the stack.
+    unsafe { sys::setsockopt(fd.number(), level as usize, option as usize, at, size_of::<c_int>(), 0) };
+}
+
+/// Milliseconds until that moment of the monotonic clock, for [`poll`].
+pub fn left_ms(until: i64) -> i32 {
+    i32::try_from((until.saturating_sub(now()).max(0) + 999_999) / 1_000_000).unwrap_or(i32::MAX)
+}
+
+/// Writes a few bytes to a fresh connection, whose buffer is empty; false if it is broken.
+pub fn write(fd: &Fd, bytes: &[u8]) -> bool {
+    offer(fd, [bytes, &[], &[]]).is_ok_and(|taken| taken == bytes.len())
+}
+
+/// How reading so many bytes went.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Reading {
+    Whole,
+    More,
+    Closed,
+}
+
+/// Reads what is there, until `bytes` has `many`; never more.
+pub fn read_up_to(fd: &Fd, bytes: &mut Vec<u8>, many: usize) -> Reading {
+    while bytes.len() < many {
+        let filled = bytes.len();
+        bytes.resize(many, 0);
+        let (room, flags) = (&mut bytes[filled..], libc::MSG_DONTWAIT as usize);
+        // SAFETY: the room is as long as said.
+        let got = unsafe { sys::recvfrom(fd.number(), room.as_mut_ptr() as usize, room.len(), flags, 0, 0) };
+        bytes.truncate(filled + usize::try_from(got).unwrap_or(0));
+        match sys::error(got) {
+            None if got > 0 => {}
+            Some(libc::EINTR) => {}
+            Some(libc::EAGAIN) => return Reading::More,
+            _ => return Reading::Closed,
+        }
+    }
+    Reading::Whole
 }
 
 /// The next connection that waits at `listener`.
@@ -193,10 +298,6 @@ fn offer(fd: &Fd, pieces: [&[u8]; 3]) -> std::result::Result<usize, Broken> {
     }
 }
 
-const BUFFER: usize = 64 << 10;
-/// A frame that claims to be long gets room as its bytes come, so that a lie costs nothing.
-const TRUST: usize = 1 << 20;
-
 /// The receiving half of a connection: bytes, cut into frames.
 #[derive(Debug)]
 pub struct Incoming {
@@ -239,144 +340,5 @@ impl Incoming {
                 _ => return State::Closed,
             }
         }
-    }
-}
-
-/// Bytes that are no frames.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Garbage;
-
-/// Cuts a stream of bytes into frames: `length (4)  frame`.
-#[derive(Debug, Default)]
-pub struct Cutter {
-    buffer: Vec<u8>,
-    start: usize,
-    end: usize,
-    /// A long frame, read into a place of its own.
-    long: Option<Long>,
-    started: bool,
-}
-
-#[derive(Debug)]
-struct Long {
-    frame: Vec<u8>,
-    filled: usize,
-    length: usize,
-}
-
-impl Cutter {
-    /// Where the next bytes go; never empty.
-    pub fn room(&mut self) -> &mut [u8] {
-        if let Some(long) = &mut self.long {
-            if long.filled == long.frame.len() {
-                let more = long.frame.len().max(TRUST).min(long.length - long.filled);
-                long.frame.resize(long.filled + more, 0);
-            }
-            return &mut long.frame[long.filled..];
-        }
-        if self.buffer.is_empty() {
-            self.buffer.resize(BUFFER, 0);
-        }
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        } else if self.end == self.buffer.len() {
-            self.buffer.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-        }
-        &mut self.buffer[self.end..]
-    }
-
-    /// So many bytes were put into the room. `sink` says false to a frame that is none.
-    pub fn filled(&mut self, many: usize, sink: &mut dyn FnMut(Vec<u8>) -> bool) -> std::result::Result<(), Garbage> {
-        if let Some(long) = &mut self.long {
-            long.filled += many;
-            if long.filled < long.length {
-                return Ok(());
-            }
-            let whole = self.long.take().map(|long| long.frame).unwrap_or_default();
-            return if sink(whole) { Ok(()) } else { Err(Garbage) };
-        }
-        self.end += many;
-        while let Some(length) = self.buffer[self.start..self.end].first_chunk::<4>() {
-            let length = u32::from_le_bytes(*length) as usize;
-            // The first frame is a hello, all others have a head.
-            let most = if self.started { HEAD + STAMP_MAX + MESSAGE_MAX } else { HELLO_MAX };
-            if length > most || (self.started && length < HEAD) {
-                return Err(Garbage);
-            }
-            let from = self.start + 4;
-            if self.end - from >= length {
-                let frame = self.buffer[from..from + length].to_vec();
-                self.start = from + length;
-                self.started = true;
-                if !sink(frame) {
-                    return Err(Garbage);
-                }
-            } else if length + 4 > BUFFER {
-                let filled = self.end - from;
-                let mut frame = Vec::with_capacity(length.min(TRUST));
-                frame.extend_from_slice(&self.buffer[from..self.end]);
-                self.long = Some(Long { frame, filled, length });
-                (self.start, self.end) = (0, 0);
-                break;
-            } else {
-                break;
-            }
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::frame::{Head, Kind};
-
-    fn feed(cutter: &mut Cutter, mut bytes: &[u8], step: usize) -> std::result::Result<Vec<Vec<u8>>, Garbage> {
-        let mut frames = Vec::new();
-        while !bytes.is_empty() {
-            let room = cutter.room();
-            let many = bytes.len().min(step).min(room.len());
-            room[..many].copy_from_slice(&bytes[..many]);
-            bytes = &bytes[many..];
-            cutter.filled(many, &mut |frame| {
-                frames.push(frame);
-                true
-            })?;
-        }
-        Ok(frames)
-    }
-
-    fn framed(frame: &[u8]) -> Vec<u8> {
-        [&(frame.len() as u32).to_le_bytes(), frame].concat()
-    }
-
-    #[test]
-    fn any_cut_of_the_stream_gives_the_same_frames() {
-        let head = Head { kind: Kind::Send, seq: 1, id: 1, stamped: false }.bytes();
-        let mut stream = framed(b"hello");
-        let mut expected = vec![b"hello".to_vec()];
-        for length in [0, 1, 63, 64, 65_000, 65_519, 65_520, 65_536, 300_000, 3_000_000] {
-            let frame = [&head[..], &vec![length as u8; length]].concat();
-            stream.extend(framed(&frame));
-            expected.push(frame);
-        }
-        for step in [1000, 4096, 65_536, usize::MAX, 17] {
-            assert!(feed(&mut Cutter::default(), &stream, step).unwrap() == expected, "step {step}");
-        }
-    }
-
-    #[test]
-    fn lies_about_lengths_are_found_or_cost_nothing() {
-        for length in [u32::MAX, (HEAD + STAMP_MAX + MESSAGE_MAX) as u32 + 1, 3] {
-            let mut cutter = Cutter::default();
-            feed(&mut cutter, &framed(b"hello"), 64).unwrap();
-            assert_eq!(feed(&mut cutter, &[&length.to_le_bytes()[..], &[0; 8]].concat(), 64), Err(Garbage));
-        }
-        let mut cutter = Cutter::default();
-        feed(&mut cutter, &framed(b"hello"), 64).unwrap();
-        feed(&mut cutter, &((MESSAGE_MAX) as u32).to_le_bytes(), 64).unwrap();
-        assert!(cutter.room().len() <= TRUST);
-        assert_eq!(feed(&mut Cutter::default(), &100_000u32.to_le_bytes(), 64), Err(Garbage));
     }
 }

@@ -12,6 +12,11 @@ use std::path::Path;
 /// Bytes that our variables take together, or a multiple.
 pub const OWN_ENVIRONMENT: usize = 2048;
 
+/// What carries the library's messages; it may hold a password.
+const TRANSPORT: &str = "RETAKE_TRANSPORT";
+/// That, and what proves who may carry.
+const CARRIERS: [&str; 3] = [TRANSPORT, "RETAKE_SECRET", "RETAKE_SECRET_FILE"];
+
 /// The first process of a run.
 pub const ROOT: (&str, u32) = (ROOT_NAME, born::ROOT);
 
@@ -73,7 +78,7 @@ pub fn present_environment() -> Vec<(OsString, OsString)> {
 /// The environment as it is kept in a take: without the values of variables that look like secrets.
 pub fn kept_environment(present: &[(OsString, OsString)]) -> Vec<Variable> {
     let keep = |(name, value): &(OsString, OsString)| {
-        if looks_secret(&name.to_string_lossy()) {
+        if looks_secret(&name.to_string_lossy()) || name == TRANSPORT {
             Variable::Omitted { omitted: Text::new(name), length: value.len() }
         } else {
             Variable::Kept(Text::new(&joined(name, value)))
@@ -84,13 +89,22 @@ pub fn kept_environment(present: &[(OsString, OsString)]) -> Vec<Variable> {
 
 /// The environment of a recorded run, given back; values that were not kept are taken from the present one, or replaced
 /// by filling of the same length. Also: the names that had to be filled, and by how much the whole is longer now.
+///
+/// What carries the library's messages is not the recording's business: a replay goes over Unix sockets, or as it is
+/// told now.
 pub fn restored_environment(kept: &[Variable]) -> (Vec<OsString>, Vec<String>, isize) {
     let (mut missing, mut longer) = (Vec::new(), 0);
+    let mut carriers = CARRIERS.to_vec();
+    let told = std::env::var_os(TRANSPORT).is_some();
     let restore = |variable: &Variable| match variable {
         Variable::Kept(text) => text.os(),
         Variable::Omitted { omitted, length } => {
             let name = omitted.os();
+            let carries = carriers.iter().position(|known| name == *known).map(|at| carriers.remove(at)).is_some();
             let value = std::env::var_os(&name).unwrap_or_else(|| {
+                if carries && !told {
+                    return format!("{:length$}", if name == TRANSPORT { "unix" } else { "" }).into();
+                }
                 missing.push(name.to_string_lossy().into_owned());
                 "x".repeat(*length).into()
             });
@@ -98,7 +112,16 @@ pub fn restored_environment(kept: &[Variable]) -> (Vec<OsString>, Vec<String>, i
             joined(&name, &value)
         }
     };
-    (kept.iter().map(restore).collect(), missing, longer)
+    let mut restored: Vec<OsString> = kept.iter().map(restore).collect();
+    for name in carriers {
+        if let Some(value) = std::env::var_os(name).filter(|_| told) {
+            let variable = joined(name.as_ref(), &value);
+            // Its bytes, their end, and where they are.
+            longer += (variable.len() + 1 + size_of::<usize>()) as isize;
+            restored.push(variable);
+        }
+    }
+    (restored, missing, longer)
 }
 
 fn looks_secret(name: &str) -> bool {

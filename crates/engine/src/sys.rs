@@ -39,6 +39,7 @@ macro_rules! calls {
     (@ $n:expr, $a:expr, $b:expr) => { call($n, $a, $b, 0, 0, 0, 0) };
     (@ $n:expr, $a:expr, $b:expr, $c:expr) => { call($n, $a, $b, $c, 0, 0, 0) };
     (@ $n:expr, $a:expr, $b:expr, $c:expr, $d:expr) => { call($n, $a, $b, $c, $d, 0, 0) };
+    (@ $n:expr, $a:expr, $b:expr, $c:expr, $d:expr, $e:expr) => { call($n, $a, $b, $c, $d, $e, 0) };
     (@ $n:expr, $a:expr, $b:expr, $c:expr, $d:expr, $e:expr, $f:expr) => { call($n, $a, $b, $c, $d, $e, $f) };
 }
 
@@ -125,6 +126,10 @@ calls! {
     poll(fds, many, timeout_ms) = SYS_poll;
     /// Sets an option of a socket.
     setsockopt(fd, level, option, value, length, unused) = SYS_setsockopt;
+    /// Asks for an option of a socket.
+    getsockopt(fd, level, option, value, length) = SYS_getsockopt;
+    /// Makes a counter that can be waited for.
+    eventfd2(first, flags) = SYS_eventfd2;
     /// Random bytes.
     getrandom(to, length, flags) = SYS_getrandom;
     /// Locks a file.

@@ -75,6 +75,8 @@ pub mod failed {
     pub const GONE: u64 = 2;
     /// The way to the partner lost a message.
     pub const GAP: u64 = 3;
+    /// What carries messages failed; the contents say how.
+    pub const TRANSPORT: u64 = 4;
 }
 
 /// One line.
@@ -326,6 +328,7 @@ pub fn words(line: &Line<'_>, partner: &dyn Fn(u32) -> String, object: &dyn Fn(u
         Line::Failed(failed::NOT_THERE) => "failed: nobody of that name".into(),
         Line::Failed(failed::GONE) => "failed: the partner is gone".into(),
         Line::Failed(failed::GAP) => "failed: a message was lost".into(),
+        Line::Failed(failed::TRANSPORT) => "failed: what carries messages failed".into(),
         Line::Failed(code) => format!("failed: {code}"),
         Line::Object { name, .. } => format!("object {}", text(name)),
         Line::Read { object: index, version } => format!("read object {} version {version}", object(*index)),
