@@ -16,12 +16,13 @@ fn meets(a: &Act, b: &Act) -> bool {
 }
 
 /// What ends or copies the process comes before or after everything else.
-fn is_global(act: &Act) -> bool {
+pub fn is_global(act: &Act) -> bool {
     let global = matches!(op(act), Some(Op::Exit | Op::Abort | Op::Exec | Op::Fork | Op::Kill));
     global || act.object == EVERYTHING || act.other == EVERYTHING
 }
 
-fn reads(act: &Act) -> bool {
+/// Whether it leaves its object as it was.
+pub fn reads(act: &Act) -> bool {
     matches!(op(act), Some(Op::RwRead | Op::RwTryRead | Op::RwTimedRead | Op::SemValue))
 }
 
@@ -32,14 +33,16 @@ pub fn op(act: &Act) -> Option<Op> {
 
 /// Whether `later` can never be done in the place of `earlier`, though they depend: it needs what `earlier` gives.
 pub fn excludes(earlier: &Act, later: &Act) -> bool {
-    let (Some(earlier), Some(later)) = (op(earlier), op(later)) else { return false };
-    match earlier {
-        Op::MutexUnlock => matches!(later, Op::MutexLock),
-        Op::SpinUnlock => matches!(later, Op::SpinLock),
-        Op::OmpUnlock => matches!(later, Op::OmpLock),
-        Op::OmpCriticalEnd => matches!(later, Op::OmpCritical),
-        Op::ThreadEnd => matches!(later, Op::ThreadJoin),
-        Op::ThreadCreate => matches!(later, Op::ThreadStart),
+    let (Some(first), Some(second)) = (op(earlier), op(later)) else { return false };
+    match first {
+        Op::MutexUnlock => matches!(second, Op::MutexLock),
+        // Whoever begins to wait gives its mutex up.
+        Op::CondWait | Op::CondTimed => matches!(second, Op::MutexLock) && later.object == earlier.other,
+        Op::SpinUnlock => matches!(second, Op::SpinLock),
+        Op::OmpUnlock => matches!(second, Op::OmpLock),
+        Op::OmpCriticalEnd => matches!(second, Op::OmpCritical),
+        Op::ThreadEnd => matches!(second, Op::ThreadJoin),
+        Op::ThreadCreate => matches!(second, Op::ThreadStart),
         _ => false,
     }
 }
@@ -52,7 +55,9 @@ pub fn enables(earlier: &Act, later: &Act) -> bool {
             Op::SemPost => matches!(second, Op::SemWait | Op::SemTimed),
             Op::RwUnlock => matches!(second, Op::RwRead | Op::RwWrite | Op::RwTimedRead | Op::RwTimedWrite),
             Op::CondSignal | Op::CondBroadcast => matches!(second, Op::CondWait | Op::CondTimed),
-            Op::MutexUnlock => matches!(second, Op::MutexTimed | Op::CondWait | Op::CondTimed),
+            Op::MutexUnlock | Op::CondWait | Op::CondTimed => {
+                matches!(second, Op::MutexTimed | Op::CondWait | Op::CondTimed)
+            }
             Op::Barrier => matches!(second, Op::Barrier),
             Op::Once => matches!(second, Op::Once),
             _ => false,

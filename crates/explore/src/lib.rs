@@ -26,6 +26,23 @@ pub mod random;
 pub mod set;
 pub mod steady;
 
+#[cfg(feature = "std")]
+pub mod bounded;
+#[cfg(feature = "std")]
+pub mod coverage;
+#[cfg(feature = "std")]
+pub mod estimate;
+#[cfg(feature = "std")]
+pub mod exhaustive;
+#[cfg(feature = "std")]
+pub mod log;
+#[cfg(feature = "std")]
+pub mod order;
+#[cfg(feature = "std")]
+pub mod portfolio;
+#[cfg(feature = "std")]
+pub mod shrink;
+
 mod pct;
 mod pos;
 mod surw;
@@ -101,6 +118,7 @@ pub struct Point<'a> {
     pub arrived: Act,
     /// Who ran; [`NOBODY`] at the start.
     pub current: u32,
-    /// Who can go on, by rising thread number, each at most once. Never empty.
+    /// Who can go on, by rising thread number, each at most once. Empty only if all are stuck: then nobody is chosen,
+    /// and the log gets a last record of where the last thread arrived.
     pub able: &'a [Act],
 }

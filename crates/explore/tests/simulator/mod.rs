@@ -70,6 +70,8 @@ pub struct Outcome {
 #[derive(Clone, Copy, PartialEq)]
 enum Phase {
     Unborn,
+    /// About to start: its first step.
+    Starts,
     Runs,
     /// Begun to wait; woken or not.
     Waits(bool),
@@ -107,17 +109,10 @@ impl<'a> State<'a> {
             .filter_map(|step| if let Create(t) = step { Some(*t) } else { None })
             .collect();
         let thread = |(number, code): (usize, &'a Vec<Do>)| {
-            let phase = if created.contains(&(number as u32)) { Phase::Unborn } else { Phase::Runs };
+            let phase = if created.contains(&(number as u32)) { Phase::Unborn } else { Phase::Starts };
             Thread { code, at: 0, registers: [0; REGISTERS], phase }
         };
-        let mut state = State {
-            threads: program.threads.iter().enumerate().map(thread).collect(),
-            values,
-            failed: None,
-            exited: false,
-        };
-        (0..state.threads.len()).for_each(|number| state.run_on(number));
-        state
+        State { threads: program.threads.iter().enumerate().map(thread).collect(), values, failed: None, exited: false }
     }
 
     /// What is no step.
@@ -169,6 +164,9 @@ impl<'a> State<'a> {
         if matches!(thread.phase, Phase::Unborn | Phase::Ended) {
             return None;
         }
+        if thread.phase == Phase::Starts {
+            return Some((one(Op::ThreadStart, of_thread(number as u32)), true));
+        }
         let step = *thread.code.get(thread.at)?;
         Some(match (step, thread.phase) {
             (Wait(c, _), Phase::Waits(woken)) => (one(Op::CondWait, c), woken),
@@ -209,6 +207,10 @@ impl<'a> State<'a> {
 
     fn step(&mut self, number: usize) {
         let thread = &mut self.threads[number];
+        if thread.phase == Phase::Starts {
+            thread.phase = Phase::Runs;
+            return self.run_on(number);
+        }
         let step = thread.code[thread.at];
         let mine = number as i64 + 1;
         match (step, thread.phase) {
@@ -240,10 +242,7 @@ impl<'a> State<'a> {
             (Store(v, register), _) => self.values[v as usize] = thread.registers[register],
             (Signal(c), _) => self.wake(c, false),
             (Broadcast(c), _) => self.wake(c, true),
-            (Create(t), _) => {
-                self.threads[t as usize].phase = Phase::Runs;
-                self.run_on(t as usize);
-            }
+            (Create(t), _) => self.threads[t as usize].phase = Phase::Starts,
             (Exit, _) => self.exited = true,
             _ => {}
         }
@@ -278,14 +277,15 @@ pub fn drive(program: &Program, mut choose: impl FnMut(&Point) -> (usize, Choice
             break End::Passed;
         }
         let able: Vec<Act> = acts.iter().filter(|(_, can)| *can).map(|(act, _)| *act).collect();
-        if able.is_empty() {
-            break End::Deadlock;
-        }
         if log.len() == STEPS_MAX {
             break End::Endless;
         }
         let arrived = acts.iter().find(|(act, _)| act.thread == current).map_or(Act::NONE, |(act, _)| *act);
         let point = Point { step: log.len() as u64, arrived, current, able: &able };
+        if able.is_empty() {
+            log.push(Choice::of(&point, 0));
+            break End::Deadlock;
+        }
         let (index, choice) = choose(&point);
         log.push(choice);
         current = able[index].thread;
