@@ -52,12 +52,12 @@ fn hash_of(fixture: &Fixture, compiler: &str) -> Result<u64, String> {
     add(compiler.as_bytes());
     fixture.flags.iter().for_each(|flag| add(flag.as_bytes()));
     let folder = fixture.path.parent().unwrap_or(Path::new("."));
-    for file in [fixture.path.clone(), folder.join("order.h"), folder.join("race.h")] {
-        match fs::read(&file) {
-            Ok(bytes) => add(&bytes),
-            Err(_) if file != fixture.path => {}
-            Err(e) => return Err(format!("{}: {e}", file.display())),
-        }
+    let told = |e: std::io::Error| format!("{}: {e}", fixture.path.display());
+    let beside = fs::read_dir(folder).map_err(told)?.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut headers: Vec<PathBuf> = beside.filter(|path| path.extension().is_some_and(|e| e == "h")).collect();
+    headers.sort();
+    for file in [fixture.path.clone()].iter().chain(&headers) {
+        add(&fs::read(file).map_err(told)?);
     }
     Ok(hash)
 }

@@ -8,7 +8,8 @@
 //! //@ ends: 134
 //! ```
 //! `ends` is the exit status, or 128 and the signal; 0 when it is left out. `args` are handed to the program. A fixture
-//! for MPI says how many `ranks` it has, and perhaps for which library `only` it is.
+//! for MPI says how many `ranks` it has, and perhaps for which library `only` it is. One with a bug has a schedule by which
+//! it `fails`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,8 @@ pub struct Fixture {
     pub ranks: u32,
     /// The one library that it is for; empty if it is for all.
     pub only: String,
+    /// The schedule by which its bug shows.
+    pub fails: String,
 }
 
 impl Fixture {
@@ -65,6 +68,7 @@ impl Fixture {
             ends: 0,
             ranks: 0,
             only: String::new(),
+            fails: String::new(),
         };
         for line in text.lines().filter_map(|line| line.strip_prefix("//@ ")) {
             let (key, value) = line.split_once(':').ok_or_else(|| format!("no colon in `//@ {line}`"))?;
@@ -77,6 +81,7 @@ impl Fixture {
                 "replay" => fixture.replays = number(value)?,
                 "ranks" => fixture.ranks = number(value)?,
                 "only" => fixture.only = value.trim().to_string(),
+                "fails" => fixture.fails = value.trim().to_string(),
                 other => return Err(format!("unknown header `{other}`")),
             }
         }
