@@ -5,6 +5,8 @@
 
 #[path = "mpi/jobs.rs"]
 mod jobs;
+#[path = "mpi/shown.rs"]
+mod shown;
 
 use retake_testkit::{Fixture, Kit, Limits, Test, run_all};
 use std::path::{Path, PathBuf};

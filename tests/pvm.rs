@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         }));
     }
     tests.push(Test::new("tasks_are_named_by_the_tree_of_spawns", named_by_the_tree));
+    tests.push(Test::new("messages_are_shown_by_the_names_of_tasks", shown_by_name));
     tests.push(Test::new("what_is_not_replayed_is_told", unhandled_is_told));
     tests.push(Test::new("a_static_program_is_refused", static_is_refused));
     tests.push(Test::new("a_missing_daemon_is_told", missing_daemon_is_told));
@@ -165,6 +166,27 @@ fn named_by_the_tree() -> Result<(), String> {
         .map(|name| format!("{name}.tape"))
         .collect();
     if names(&take) == expected { Ok(()) } else { Err(format!("{:?} instead of {expected:?}", names(&take))) }
+}
+
+fn shown_by_name() -> Result<(), String> {
+    let place = Place::new()?;
+    let _machine = Machine::start(&place)?;
+    let kit = place.kit();
+    let program = kit.compile(&fixture("recv_any")?)?;
+    let scratch = kit.scratch("shown")?;
+    for take in ["one", "two"] {
+        kit.record(&program, &[], &scratch.join(take))?;
+    }
+    let told = |args: &[&str]| run(kit.retake(&scratch).args(args), &scratch, kit.limits);
+    let text = |outcome: &Outcome| String::from_utf8_lossy(&outcome.stdout).into_owned();
+    for shown in [told(&["show", "one"])?, told(&["show", "one", "--light"])?] {
+        let all = (1..=4).all(|task| text(&shown).contains(&format!("a message from task 0.1.{task} with tag 0")));
+        must(all, "tasks are not named", &shown)?;
+    }
+    // Ids of tasks are others in each run: only names can be compared.
+    let parted = told(&["diff", "one", "two"])?;
+    let words = "a message from task 0.1.";
+    must(parted.ended == 0 || text(&parted).contains(words), "diff compares ids", &parted)
 }
 
 fn unhandled_is_told() -> Result<(), String> {

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-type Said = Result<(), String>;
+pub type Said = Result<(), String>;
 
-struct Jobs {
+pub struct Jobs {
     programs: PathBuf,
     kit: Kit,
 }
@@ -38,25 +38,27 @@ pub fn tests(root: &Path, environment: Vec<(String, PathBuf)>) -> Vec<Test> {
     add("another_library".into(), Box::new(Jobs::another_library));
     add("another_receive".into(), Box::new(Jobs::another_receive));
     add("a_message_that_does_not_come".into(), Box::new(Jobs::missing_message));
+    add("messages_are_shown".into(), Box::new(Jobs::shown));
+    add("messages_of_requests_are_shown".into(), Box::new(Jobs::shown_requests));
     add("what_is_not_replayed_is_told".into(), Box::new(Jobs::told));
     tests
 }
 
-fn must(holds: bool, what: &str, outcome: &Outcome) -> Said {
+pub fn must(holds: bool, what: &str, outcome: &Outcome) -> Said {
     let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
     if holds { Ok(()) } else { Err(format!("{what}; it ended {}:\n{text}\n{}", outcome.ended, outcome.stderr)) }
 }
 
 impl Jobs {
     /// An empty folder, and a kit for it.
-    fn begin(&self, name: &str) -> Result<(Kit, PathBuf), String> {
+    pub fn begin(&self, name: &str) -> Result<(Kit, PathBuf), String> {
         let scratch = self.kit.scratch(name)?;
         let mut kit = self.kit.clone();
         kit.environment.push(("TMPDIR".into(), scratch.clone()));
         Ok((kit, scratch))
     }
 
-    fn compiled(&self, mpi: Mpi, name: &str) -> Result<String, String> {
+    pub fn compiled(&self, mpi: Mpi, name: &str) -> Result<String, String> {
         let fixture = Fixture::load(&self.programs.join(format!("{name}.c")))?;
         Ok(self.kit.compile_by(mpi.cc, &fixture)?.to_string_lossy().into_owned())
     }

@@ -55,7 +55,7 @@ fn notes(script: &str) -> (Vec<Who>, Vec<Note>) {
         let mut pcs = [0; PCS];
         pcs[0] = 10 * number + thread as u64;
         threads = threads.max(thread + 1);
-        let rich = Rich { sequence, op, event: 0, object: number, version, result, pcs };
+        let rich = Rich { sequence, op, event: 0, object: number, version, result, message: None, pcs };
         if let Some(last) = all.iter_mut().rfind(|note| note.thread == thread) {
             last.next = Some((op, number));
         }
@@ -177,7 +177,7 @@ fn a_barrier_between_them_makes_an_order() {
 fn a_long_history_is_walked_not_kept() {
     let who: Vec<Who> = (0..3).map(|at| Who { process: 0, number: at, is_gone: false }).collect();
     let note = |sequence: u64, thread: usize, op: Op, object: u64| {
-        let rich = Rich { sequence, op, event: 0, object, version: 0, result: 0, pcs: [object; PCS] };
+        let rich = Rich { sequence, op, event: 0, object, version: 0, result: 0, message: None, pcs: [object; PCS] };
         Note { thread, rich, next: None }
     };
     let script = [(Op::MutexLock, 1), (Op::MutexLock, 2), (Op::MutexUnlock, 2), (Op::MutexUnlock, 1)];

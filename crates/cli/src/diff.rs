@@ -1,17 +1,20 @@
 //! `retake diff`: where two takes part.
 //!
 //! Compared thread by thread on the light tapes: the same hand-overs and the same outcomes mean the same order. What is
-//! input (clocks, random bytes, process ids) differs from run to run and is passed over.
+//! input (clocks, random bytes, ids of processes and tasks) differs from run to run and is passed over. What receives
+//! from anyone got is compared by their numbers.
 
 use crate::Ending;
 use crate::develop;
 use crate::lines;
+use crate::messages::{self, Received};
 use crate::names::ObjectNames;
 use crate::status::{Result, Status};
 use crate::store::Store;
 use crate::take::{Take, place};
 use crate::words;
 use retake_tape::entry::Entry;
+use retake_tape::matches::Match;
 use retake_tape::op::Op;
 use retake_tape::reader::{Tape, Thread};
 use serde_json::json;
@@ -29,11 +32,28 @@ pub struct Args {
     json: bool,
 }
 
-/// The first difference of one thread.
+/// Where in a thread two takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    Event(u64),
+    /// The receive from anyone of this number, which got another message.
+    Receive(u64),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Event(event) => write!(f, "event {event}"),
+            Place::Receive(number) => write!(f, "receive {} from anyone", number.saturating_add(1)),
+        }
+    }
+}
+
+/// The first difference of one thread in its events, or in its receives.
 #[derive(Debug, PartialEq, Eq)]
 struct Difference {
     thread: String,
-    event: u64,
+    place: Place,
     one: String,
     two: String,
 }
@@ -53,21 +73,23 @@ pub fn main(args: Args) -> Result<Ending> {
         differences.sort_by_key(|found| one.moment(found).min(two.moment(found)));
         if args.json {
             for found in &differences {
-                println!(
-                    "{}",
-                    json!({"thread": found.thread, "event": found.event, "one": found.one, "two": found.two})
-                );
+                let mut line = json!({"thread": found.thread, "one": found.one, "two": found.two});
+                match found.place {
+                    Place::Event(event) => line["event"] = event.into(),
+                    Place::Receive(number) => line["receive"] = number.saturating_add(1).into(),
+                }
+                println!("{line}");
             }
         } else {
             let first = &differences[0];
-            println!("{left} and {right} part in thread {} at event {}", first.thread, first.event);
+            println!("{left} and {right} part in thread {} at {}", first.thread, first.place);
             println!("  {left:<16} {}{}", first.one, one.words(first));
             println!("  {right:<16} {}{}", first.two, two.words(first));
-            let others = differences[1..].iter().map(|found| format!("{} at {}", found.thread, found.event));
+            let others = differences[1..].iter().map(|found| format!("{} at {}", found.thread, found.place));
             let others: Vec<_> = others.take(8).collect();
             if !others.is_empty() {
                 let dots = if differences.len() > 9 { ", …" } else { "" };
-                println!("  other threads that part: {}{dots}", others.join(", "));
+                println!("  and part elsewhere: {}{dots}", others.join(", "));
             }
         }
     }
@@ -96,7 +118,7 @@ impl Side {
 /// What the events of a take were, when and where, if it is developed or can be.
 #[derive(Default)]
 struct Developed {
-    events: HashMap<(String, u64), (u64, String)>,
+    events: HashMap<(String, Place), (u64, String)>,
 }
 
 impl Developed {
@@ -114,10 +136,15 @@ impl Developed {
                 while let Ok(Some(rich)) = payload.next_rich() {
                     let object = names.name(&tape.name(), &thread.name, &rich, &mut symbols);
                     if rich.event > 0 {
+                        let (name, open) = (&thread.name, rich.message.and_then(|message| message.open));
                         let place = symbols.first_known(&tape.name(), &rich.pcs).map(|place| format!(" at {place}"));
                         let object = if object.is_empty() { object } else { format!(" {object}") };
                         let words = format!(": {}{object}{}", rich.op.word(), place.unwrap_or_default());
-                        events.insert((thread.name.clone(), rich.event), (rich.sequence, words));
+                        if let Some(number) = open {
+                            let event = format!(": event {}{}", rich.event, &words);
+                            events.insert((name.clone(), Place::Receive(number)), (rich.sequence, event));
+                        }
+                        events.insert((name.clone(), Place::Event(rich.event)), (rich.sequence, words));
                     }
                 }
             }
@@ -127,11 +154,11 @@ impl Developed {
 
     /// When the event was, in the order of all.
     fn moment(&self, found: &Difference) -> u64 {
-        self.events.get(&(found.thread.clone(), found.event)).map_or(u64::MAX, |(sequence, _)| *sequence)
+        self.events.get(&(found.thread.clone(), found.place)).map_or(u64::MAX, |(sequence, _)| *sequence)
     }
 
     fn words(&self, found: &Difference) -> &str {
-        self.events.get(&(found.thread.clone(), found.event)).map_or("", |(_, words)| words)
+        self.events.get(&(found.thread.clone(), found.place)).map_or("", |(_, words)| words)
     }
 }
 
@@ -141,26 +168,51 @@ fn differences(one: &[Tape], two: &[Tape]) -> Vec<Difference> {
     let names: BTreeSet<_> = one.all.keys().chain(two.all.keys()).map(|name| (place(name), *name)).collect();
     let mut found = Vec::new();
     for (_, name) in names {
-        let difference = match (one.all.get(name), two.all.get(name)) {
-            (Some(left), Some(right)) => compare(&one, *left, &two, *right),
+        let mut add = |place, (one, two)| found.push(Difference { thread: name.to_owned(), place, one, two });
+        match (one.all.get(name), two.all.get(name)) {
+            (Some(left), Some(right)) => {
+                if let Some((event, one, two)) = compare(&one, *left, &two, *right) {
+                    add(Place::Event(event), (one, two));
+                }
+                let number = |(_, thread): (&Tape, &Thread)| thread.header.number;
+                if let Some((receive, one, two)) =
+                    compare_received(one.received(number(*left)), two.received(number(*right)))
+                {
+                    add(Place::Receive(receive), (one, two));
+                }
+            }
             (left, _) => {
                 let (there, missing) = ("it is there".to_owned(), "there is no such thread".to_owned());
-                Some(if left.is_some() { (1, there, missing) } else { (1, missing, there) })
+                add(Place::Event(1), if left.is_some() { (there, missing) } else { (missing, there) });
             }
-        };
-        found.extend(difference.map(|(event, one, two)| Difference { thread: name.to_owned(), event, one, two }));
+        }
     }
     found
 }
 
+/// The first receive from anyone that got another message, or that only one of them made.
+fn compare_received(one: &Received, two: &Received) -> Option<(u64, String, String)> {
+    let numbers: BTreeSet<_> = one.keys().chain(two.keys()).collect();
+    let words = |found: Option<&Match>| found.map_or("no such receive".to_owned(), messages::matched);
+    let got = |found: Option<&Match>| found.map(|found| (found.call, found.source, found.tag));
+    let parts = |number: &&u64| got(one.get(number)) != got(two.get(number));
+    numbers.into_iter().find(parts).map(|number| (*number, words(one.get(number)), words(two.get(number))))
+}
+
+static NOTHING: Received = Received::new();
+
 struct Threads<'a> {
     all: HashMap<&'a str, (&'a Tape, &'a Thread)>,
     by_number: HashMap<u32, &'a str>,
+    received: HashMap<u32, Received>,
+    tasks: messages::Tasks,
 }
 
 impl<'a> Threads<'a> {
     fn of(tapes: &'a [Tape]) -> Threads<'a> {
-        let mut threads = Threads { all: HashMap::new(), by_number: HashMap::new() };
+        let received = tapes.iter().flat_map(messages::received).collect();
+        let tasks = messages::Tasks::of(tapes);
+        let mut threads = Threads { all: HashMap::new(), by_number: HashMap::new(), received, tasks };
         for tape in tapes {
             for thread in &tape.threads {
                 threads.all.insert(&thread.name, (tape, thread));
@@ -170,9 +222,16 @@ impl<'a> Threads<'a> {
         threads
     }
 
+    fn received(&self, number: u32) -> &Received {
+        self.received.get(&number).unwrap_or(&NOTHING)
+    }
+
     /// An entry in words in which nothing is left that differs between runs of the same order; `None` for input.
     fn plain(&self, entry: &Entry<'_>) -> Option<String> {
-        let input = |op: &Op| matches!(op, Op::Clock | Op::Random | Op::Sleep | Op::Pid);
+        let input = |op: &Op| {
+            let ids = matches!(op, Op::Pid | Op::PvmEnrol | Op::PvmAsk | Op::PvmContext | Op::PvmHosts);
+            ids || matches!(op, Op::Clock | Op::Random | Op::Sleep)
+        };
         match entry {
             entry if entry.is_soft() => None,
             Entry::Bytes(_) => None,
@@ -182,7 +241,7 @@ impl<'a> Threads<'a> {
                 let name = self.by_number.get(thread).copied().unwrap_or("?");
                 Some(format!("after event {count} of thread {name}"))
             }
-            other => Some(words::entry(other)),
+            other => Some(self.tasks.entry(other)),
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use crate::Ending;
 use crate::facts::{Ended, Variable};
+use crate::messages;
 use crate::status::{Result, Status};
 use crate::store::{Store, disk_size};
 use crate::words;
+use retake_tape::reader::Thread;
 use retake_tape::session::RICH_ENDING;
 use serde_json::json;
 use std::path::Path;
@@ -41,11 +43,12 @@ pub fn main(args: Args) -> Result<Ending> {
         let processes: Vec<_> = tapes
             .iter()
             .map(|tape| {
-                let threads: Vec<_> = tape
-                    .threads
-                    .iter()
-                    .map(|thread| json!({"name": thread.name, "number": thread.header.number, "events": thread.events()}))
-                    .collect();
+                let received = messages::received(tape);
+                let thread = |thread: &Thread| {
+                    json!({"name": thread.name, "number": thread.header.number, "events": thread.events(),
+                        "receives_from_anyone": received.get(&thread.header.number).map_or(0, |all| all.len())})
+                };
+                let threads: Vec<_> = tape.threads.iter().map(thread).collect();
                 json!({"name": tape.name(), "pid": tape.header.pid, "events": tape.events(),
                     "bytes": tape.bytes_used(), "threads": threads})
             })
@@ -76,6 +79,9 @@ pub fn main(args: Args) -> Result<Ending> {
     );
     row("ended", facts.ended.map_or("unknown: the recorder was killed".into(), Ended::words));
     row("recorded", crate::record::sums(facts));
+    if let Some(job) = messages::job(&tapes) {
+        row("job", job);
+    }
     row("on disk", words::size(disk_size(&take.dir)));
     row("developed", if developed { "yes" } else { "no (retake show does it)" }.into());
     row("input", format!("standard input: {}", facts.stdin.kind));
@@ -89,8 +95,13 @@ pub fn main(args: Args) -> Result<Ending> {
         println!();
         let state = tape.header.state.load(std::sync::atomic::Ordering::Relaxed);
         println!("process {} (id {}): {}", tape.name(), tape.header.pid, words::process_end(state, &tape.header));
+        let received = messages::received(tape);
         for thread in tape.threads.iter().take(THREADS_SHOWN) {
-            println!("  thread {:<10} {}", thread.name, words::count(thread.events(), "event"));
+            let from_anyone = match received.get(&thread.header.number) {
+                Some(all) => format!(", {} from anyone", words::count(all.len() as u64, "receive")),
+                None => String::new(),
+            };
+            println!("  thread {:<10} {}{from_anyone}", thread.name, words::count(thread.events(), "event"));
         }
         if tape.threads.len() > THREADS_SHOWN {
             println!("  and {} more", words::count((tape.threads.len() - THREADS_SHOWN) as u64, "thread"));

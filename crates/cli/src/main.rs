@@ -21,6 +21,7 @@ mod launcher;
 mod lines;
 mod ls;
 mod manual;
+mod messages;
 mod names;
 mod optimize;
 mod pack;

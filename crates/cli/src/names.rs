@@ -3,14 +3,14 @@
 use crate::symbols::Symbols;
 use retake_tape::op::Op;
 use retake_tape::reader::Tape;
-use retake_tape::rich::Rich;
+use retake_tape::rich::{COMM_SELF, COMM_WORLD, Rich};
 use std::collections::HashMap;
 
 /// Gives names in the order in which objects are first seen.
 #[derive(Default)]
 pub struct ObjectNames {
     names: HashMap<(String, &'static str, u64), String>,
-    numbers: HashMap<&'static str, u32>,
+    numbers: HashMap<(&'static str, String), u32>,
     /// Names of threads, by their numbers.
     threads: HashMap<u64, String>,
 }
@@ -36,8 +36,12 @@ impl ObjectNames {
             }
             _ => {}
         }
-        if rich.object == 0 || kind.is_empty() {
-            return String::new();
+        match rich.object {
+            _ if kind.is_empty() => return String::new(),
+            0 => return String::new(),
+            COMM_WORLD if kind == "comm" => return "MPI_COMM_WORLD".into(),
+            COMM_SELF if kind == "comm" => return "MPI_COMM_SELF".into(),
+            _ => {}
         }
         let key = (process.to_owned(), kind, rich.object);
         // A new object may lie where an old one was.
@@ -48,7 +52,9 @@ impl ObjectNames {
             return name.clone();
         }
         let name = symbols.variable(process, rich.object).unwrap_or_else(|| {
-            let number = self.numbers.entry(kind).or_default();
+            // The ranks of a job use their communicators in the same order: each rank counts its own.
+            let counter = if kind == "comm" { process } else { "" };
+            let number = self.numbers.entry((kind, counter.to_owned())).or_default();
             *number += 1;
             format!("{kind}#{number}")
         });
@@ -72,6 +78,7 @@ pub fn kind(op: Op) -> &'static str {
         62..=69 => "omplock",
         70 => "stream",
         71 => "file",
+        110..=125 => "comm",
         _ => "",
     }
 }
@@ -84,7 +91,7 @@ mod tests {
     fn objects_are_numbered_as_they_come() {
         let (mut names, mut symbols) = (ObjectNames::default(), Symbols::default());
         let mut name = |op, object| {
-            let rich = Rich { sequence: 0, op, event: 0, object, version: 0, result: 0, pcs: [0; 6] };
+            let rich = Rich { sequence: 0, op, event: 0, object, version: 0, result: 0, message: None, pcs: [0; 6] };
             names.name("0", "0", &rich, &mut symbols)
         };
         assert_eq!(name(Op::MutexLock, 64), "mutex#1");
@@ -93,5 +100,7 @@ mod tests {
         assert_eq!(name(Op::CondWait, 64), "cond#1");
         assert_eq!(name(Op::MutexInit, 64), "mutex#3");
         assert_eq!(name(Op::Clock, 64), "");
+        assert_eq!(name(Op::MpiRecv, 1), "MPI_COMM_WORLD");
+        assert_eq!(name(Op::MpiGot, 0x8400_0001), "comm#1");
     }
 }

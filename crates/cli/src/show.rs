@@ -3,6 +3,7 @@
 use crate::Ending;
 use crate::develop;
 use crate::lines;
+use crate::messages;
 use crate::names::ObjectNames;
 use crate::parts;
 use crate::report;
@@ -14,6 +15,7 @@ use crate::words;
 use retake_analysis::History;
 use retake_tape::entry::{Entry, note};
 use retake_tape::layout::born;
+use retake_tape::matches::{self, calls};
 use retake_tape::reader::{Tape, Thread};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -90,12 +92,14 @@ struct View<'a> {
     take: &'a Take,
     tapes: &'a [Tape],
     symbols: &'a mut Symbols,
+    tasks: messages::Tasks,
     out: BufWriter<std::io::Stdout>,
 }
 
 impl<'a> View<'a> {
     fn new(args: &'a Args, take: &'a Take, tapes: &'a [Tape], symbols: &'a mut Symbols) -> View<'a> {
-        View { args, take, tapes, symbols, out: BufWriter::new(std::io::stdout()) }
+        let tasks = messages::Tasks::of(tapes);
+        View { args, take, tapes, symbols, tasks, out: BufWriter::new(std::io::stdout()) }
     }
 
     fn wanted(&self, thread: &str) -> bool {
@@ -230,20 +234,23 @@ impl<'a> View<'a> {
                 if !self.wanted(&thread.name) {
                     continue;
                 }
-                let mut payload = tape.payload(thread);
+                let (mut payload, mut received) = (tape.payload(thread), matches::Context::new());
                 while let Ok(Some((event, entry))) = payload.next_entry() {
-                    if self.args.json {
-                        let line = json!({"thread": thread.name, "event": event, "soft": entry.is_soft(),
-                            "entry": words::clean(&words::entry(&entry))});
-                        writeln!(self.out, "{line}")?;
-                    } else if !matches!(entry, Entry::Note(note::MODULE | note::COMMAND, _)) {
-                        let mark = if entry.is_soft() { '-' } else { ' ' };
-                        writeln!(
-                            self.out,
-                            "{:<8} {event:>7}{mark} {}",
-                            thread.name,
-                            words::clean(&words::entry(&entry))
-                        )?;
+                    let lines = match &entry {
+                        Entry::Matches(block) => messages::lines(&mut received, block),
+                        other => vec![self.tasks.entry(other)],
+                    };
+                    let (soft, of_program) =
+                        (entry.is_soft(), matches!(entry, Entry::Note(note::MODULE | note::COMMAND, _)));
+                    for line in lines {
+                        let line = words::clean(&line);
+                        if self.args.json {
+                            let json = json!({"thread": thread.name, "event": event, "soft": soft, "entry": line});
+                            writeln!(self.out, "{json}")?;
+                        } else if !of_program {
+                            let mark = if soft { '-' } else { ' ' };
+                            writeln!(self.out, "{:<8} {event:>7}{mark} {line}", thread.name)?;
+                        }
                     }
                 }
                 if !self.args.json {
@@ -269,18 +276,25 @@ impl<'a> View<'a> {
             }
             let place = self.symbols.first_known(&process, &event.pcs);
             if self.args.json {
-                let line = json!({"sequence": event.sequence, "thread": thread.name, "process": process,
+                let mut line = json!({"sequence": event.sequence, "thread": thread.name, "process": process,
                     "event": event.event, "op": event.op.word(), "object": object,
                     "address": format!("{:#x}", event.object), "version": event.version, "result": event.result,
                     "file": place.as_ref().and_then(|place| place.file.clone()),
                     "line": place.as_ref().and_then(|place| place.line),
                     "function": place.as_ref().and_then(|place| place.function.clone())});
+                if let Some(got) = &event.message {
+                    line["message"] = json!({"call": calls::word(got.call), "source": got.source, "tag": got.tag,
+                        "count": got.count, "from_anyone": got.open.is_some()});
+                }
                 writeln!(self.out, "{line}")?;
                 continue;
             }
             let number = if event.event == 0 { "-".into() } else { event.event.to_string() };
-            let result =
-                if event.result == 0 { String::new() } else { format!("= {}", words::result(event.op, event.result)) };
+            let result = match &event.message {
+                Some(got) => format!("= {}", messages::message(got)),
+                None if event.result == 0 => String::new(),
+                None => format!("= {}", self.tasks.result(event.op, event.result)),
+            };
             let place = place.map(|place| place.to_string()).unwrap_or_default();
             let line = format!(
                 "{:>7} {:<8} {number:>6} {:<22} {object:<14} {result:<16} {place}",

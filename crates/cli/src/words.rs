@@ -76,8 +76,11 @@ pub fn result(op: Op, code: i64) -> String {
         Op::Once => (code == 1).then_some("ran it"),
         Op::Barrier => (code == -1).then_some("serial thread"),
         Op::Wait if code >= 1 << 32 => return child(code),
+        op if (Op::MpiStart as u8..=Op::MpiGot as u8).contains(&(op as u8)) => return mpi(op, code),
         Op::PvmEnrol if code > 0 => return format!("task t{code:x}"),
-        Op::PvmRecv | Op::PvmNrecv | Op::PvmTrecv | Op::PvmPrecv | Op::PvmProbe => return message(code),
+        Op::PvmRecv | Op::PvmNrecv | Op::PvmTrecv | Op::PvmPrecv | Op::PvmProbe if code == 0 => {
+            return "nothing".into();
+        }
         op if (Op::PvmEnrol as u8..=Op::PvmOutput as u8).contains(&(op as u8)) => None,
         Op::SemValue | Op::Stream | Op::Write | Op::Clock | Op::Random | Op::Pid | Op::Fork | Op::Misc => None,
         _ => errno(code).or_else(|| errno(code.checked_neg()?)),
@@ -88,12 +91,15 @@ pub fn result(op: Op, code: i64) -> String {
     }
 }
 
-/// What a receive got: the message's source above, its tag below.
-fn message(code: i64) -> String {
-    match code {
-        0 => "nothing".into(),
-        -64..0 => code.to_string(),
-        _ => format!("a message from task t{:x} with tag {}", (code >> 32) as u32, code as i32),
+/// The outcome of a call of MPI.
+fn mpi(op: Op, code: i64) -> String {
+    match (op, code) {
+        (Op::MpiStart, ranks) => count(ranks.unsigned_abs(), "rank"),
+        (_, -2) => "not yet".into(),
+        (_, -1) => "nothing to wait for".into(),
+        (Op::MpiWaitAny | Op::MpiTestAny, index) => format!("request {index}"),
+        (Op::MpiWait, requests) => count(requests.unsigned_abs(), "request"),
+        (_, code) => code.to_string(),
     }
 }
 
@@ -133,6 +139,9 @@ pub fn entry(entry: &Entry<'_>) -> String {
             format!("use {own} of streams after use {uses} by thread number {thread}")
         }
         Entry::Slept(many) => format!("slept {many} times"),
+        Entry::Bytes(bytes) if !bytes.is_empty() && bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) => {
+            format!("{}: \"{}\"", count(bytes.len() as u64, "byte"), String::from_utf8_lossy(bytes))
+        }
         Entry::Bytes(bytes) => format!("{}: {}", count(bytes.len() as u64, "byte"), hex(&bytes[..bytes.len().min(16)])),
         Entry::Note(kind, text) => {
             let text = String::from_utf8_lossy(text).replace('\0', " ");
@@ -251,8 +260,6 @@ mod tests {
         assert_eq!(signal(40), "signal 40");
         assert_eq!(result(Op::CondTimed, 110), "110 (ETIMEDOUT)");
         assert_eq!(result(Op::MutexLock, 0), "0");
-        assert_eq!(result(Op::PvmRecv, 0x40003 << 32 | 7), "a message from task t40003 with tag 7");
-        assert_eq!(result(Op::PvmNrecv, 0), "nothing");
         assert_eq!(result(Op::PvmSpawn, -7), "-7");
         assert_eq!(result(Op::Wait, (77 << 32) + 256), "process 77, exit 1");
         assert_eq!(result(Op::Wait, -10), "-10 (ECHILD)");

@@ -113,12 +113,33 @@ impl Drop for Library {
 /// Notes an operation for a person to read, where that is wanted.
 #[inline]
 pub fn tell(thread: &mut Thread, op: Op, event: u64, object: usize, version: u64, result: i64) {
-    let process = process::get();
-    if !process.is_rich() || !thread.rich.is_open() {
-        return;
+    if tells(thread) {
+        tell_whole(thread, Rich { op, event, object: object as u64, version, result, ..NOTHING_TOLD });
     }
+}
+
+const NOTHING_TOLD: Rich =
+    Rich { sequence: 0, op: Op::Misc, event: 0, object: 0, version: 0, result: 0, message: None, pcs: [0; rich::PCS] };
+
+/// Notes that a message was received on, or found at, `object`.
+pub fn tell_message(thread: &mut Thread, op: Op, event: u64, object: usize, message: rich::Message) {
+    if tells(thread) {
+        tell_whole(thread, Rich { op, event, object: object as u64, message: Some(message), ..NOTHING_TOLD });
+    }
+}
+
+/// Whether the thread tells everything.
+#[inline]
+pub fn tells(thread: &Thread) -> bool {
+    process::get().is_rich() && thread.rich.is_open()
+}
+
+#[cold]
+#[inline(never)]
+fn tell_whole(thread: &mut Thread, told: Rich) {
+    let process = process::get();
     let sequence = process.session().map_or(0, |session| session.sequence.fetch_add(1, AcqRel));
-    let told = Rich { sequence, op, event, object: object as u64, version, result, pcs: report::callers() };
+    let told = Rich { sequence, pcs: report::callers(), ..told };
     thread.begin();
     if let Some(to) = thread.rich.room(&raw mut process.rich, rich::ROOM) {
         // SAFETY: there is room.

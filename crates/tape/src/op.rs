@@ -90,6 +90,7 @@ ops! {
     MpiIprobe = 122 "look whether a message can be received",
     MpiCancel = 123 "cancel request",
     MpiSpawn = 124 "spawn ranks",
+    MpiGot = 125 "got message",
     PvmEnrol = 180 "enrol in PVM",
     PvmExit = 181 "leave PVM",
     PvmSpawn = 182 "spawn tasks (pvm_spawn)",

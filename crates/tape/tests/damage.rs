@@ -11,7 +11,7 @@ use retake_tape::layout::{
 };
 use retake_tape::op::Op;
 use retake_tape::reader::Tape;
-use retake_tape::rich::{self, Rich};
+use retake_tape::rich::{self, Message, Rich};
 use retake_tape::seal::{chunk_crc, seal};
 use retake_tape::walk::Fault;
 use std::mem::offset_of;
@@ -100,7 +100,7 @@ impl Builder {
 
 /// What one of the functions of [`write`] puts down.
 fn written(to: &mut Vec<u8>, write: impl FnOnce(*mut u8) -> *mut u8) {
-    let mut room = [0u8; 2 * ROOM];
+    let mut room = [0u8; 4 * ROOM];
     let start = room.as_mut_ptr();
     let length = write(start) as usize - start as usize;
     to.extend_from_slice(&room[..length]);
@@ -153,6 +153,7 @@ fn developed() -> Vec<u8> {
         object: 0x7fff_0000_1234,
         version: 12,
         result: -4,
+        message: (sequence == 1).then_some(Message { call: 1, open: Some(4), source: 3, tag: 7, count: Some(1) }),
         pcs: [0x5555_0001, 0x5555_0002, 0, 0, 0, 0],
     };
     let mut payloads = [const { Vec::new() }; 3];
@@ -171,7 +172,7 @@ fn developed() -> Vec<u8> {
     tape.0
 }
 
-const _: () = assert!(2 * ROOM >= rich::ROOM);
+const _: () = assert!(4 * ROOM >= rich::ROOM);
 
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     assert_eq!(seal(&mut bytes), Ok(END as u64));

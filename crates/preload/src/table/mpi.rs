@@ -42,6 +42,7 @@ macro_rules! interpose_mpi {
             library_function!(MPI_Comm_dup (comm: usize, new: *mut u8) -> c_int);
             library_function!(MPI_Comm_size (comm: usize, ranks: *mut c_int) -> c_int);
             library_function!(MPI_Comm_rank (comm: usize, rank: *mut c_int) -> c_int);
+            library_function!(MPI_Get_count (status: *mut u8, kind: usize, count: *mut c_int) -> c_int);
             library_function!(MPI_Test_cancelled (status: *mut u8, flag: *mut c_int) -> c_int);
         }
     };

@@ -3,6 +3,7 @@
 //! A test that finds nothing is one more of a run of polls, which costs no tape; in a replay it makes no call at all.
 
 use crate::handle::mpi::abi::{self, Status};
+use crate::handle::mpi::told::{self, readable};
 use crate::handle::mpi::{happen, happened, requests, wait};
 use crate::table::mpi::real;
 use libc::c_int;
@@ -44,6 +45,10 @@ unsafe fn received(thread: &mut Thread, handle: usize, status: *mut u8) {
         thread.matched(Match { thread: other, number: receive.number, call: receive.call, source, tag });
     }
     thread.finish();
+    if gone == 0 {
+        // SAFETY: as above.
+        unsafe { told::got_by_request(thread, &receive, status) };
+    }
 }
 
 /// Recording: nothing was done.
@@ -134,18 +139,13 @@ impl Drop for Before {
     }
 }
 
-/// The place of a status that the recording can read.
-fn readable(status: *mut u8, own: &mut Status) -> *mut u8 {
-    if abi::get().is_ignored(status) && requests::any() { own.at() } else { status }
-}
-
 pub unsafe fn wait(request: *mut u8, status: *mut u8) -> c_int {
     // SAFETY: the program's arguments; so for the others.
     unsafe {
         let Some(thread) = turn::enter() else { return real::MPI_Wait(request, status) };
         if turn::recording() {
             let mut own = Status::new();
-            let (handle, to) = (abi::get().handle(request), readable(status, &mut own));
+            let (handle, to) = (abi::get().handle(request), readable(status, requests::any(), &mut own));
             let result = in_library(|| real::MPI_Wait(request, to));
             received(thread, handle, to);
             happen(thread, Op::MpiWait, 0);
@@ -217,7 +217,7 @@ pub unsafe fn waitany(count: c_int, requests: *mut u8, index: *mut c_int, status
         if turn::recording() {
             let mut own = Status::new();
             let mut before = Before::new(count, requests, core::ptr::dangling_mut::<u8>().wrapping_add(7));
-            let to = readable(status, &mut own);
+            let to = readable(status, requests::any(), &mut own);
             let result = in_library(|| call(to));
             any_received(thread, Op::MpiWaitAny, &mut before, *index, to);
             return result;
@@ -274,7 +274,7 @@ pub unsafe fn test(request: *mut u8, flag: *mut c_int, status: *mut u8) -> c_int
         let Some(thread) = turn::enter() else { return real::MPI_Test(request, flag, status) };
         if turn::recording() {
             let mut own = Status::new();
-            let (handle, to) = (abi::get().handle(request), readable(status, &mut own));
+            let (handle, to) = (abi::get().handle(request), readable(status, requests::any(), &mut own));
             let result = in_library(|| real::MPI_Test(request, flag, to));
             if *flag == 0 {
                 not_yet(thread, Op::MpiTest);
@@ -331,7 +331,7 @@ pub unsafe fn testany(count: c_int, requests: *mut u8, index: *mut c_int, flag: 
         if turn::recording() {
             let mut own = Status::new();
             let mut before = Before::new(count, requests, core::ptr::dangling_mut::<u8>().wrapping_add(7));
-            let to = readable(status, &mut own);
+            let to = readable(status, requests::any(), &mut own);
             let result = in_library(|| call(to));
             if *flag == 0 {
                 not_yet(thread, Op::MpiTestAny);

@@ -19,6 +19,7 @@ pub mod persistent;
 pub mod probe;
 pub mod receive;
 pub mod requests;
+pub mod told;
 pub mod wait;
 pub mod world;
 
@@ -42,10 +43,15 @@ pub fn aside<R>(call: impl FnOnce() -> R) -> R {
 }
 
 /// Commits an event of a recording.
-fn happen(thread: &mut Thread, op: Op, result: i64) {
+fn commit(thread: &mut Thread) {
     thread.begin();
     thread.happen();
     thread.finish();
+}
+
+/// Commits an event of a recording, and tells it.
+fn happen(thread: &mut Thread, op: Op, result: i64) {
+    commit(thread);
     turn::tell(thread, op, thread.count(), 0, 0, result);
 }
 

@@ -32,6 +32,7 @@ unsafe fn init(wanted: Wanted, request: *mut u8, call: impl FnOnce() -> c_int) -
             withdrawn: false,
             inner: 0,
             wanted,
+            asked_comm: wanted.comm,
         });
     }
     result

@@ -1,10 +1,12 @@
 //! Looking for a message before it is received: whether there was one, and whose.
 
 use crate::handle::mpi::abi::{self, Status};
-use crate::handle::mpi::{happen, happened, note_match, recorded_match, wait, world};
+use crate::handle::mpi::told::{self, Asked};
+use crate::handle::mpi::{commit, note_match, recorded_match, wait, world};
 use crate::table::mpi::real;
 use libc::c_int;
 use retake_engine::ranks;
+use retake_engine::thread::Thread;
 use retake_engine::turn::{self, in_library};
 use retake_tape::matches::calls;
 use retake_tape::op::Op;
@@ -15,35 +17,42 @@ const NOT_YET: i64 = -2;
 /// A call that waits for a message: `real` makes it, `look` looks once whether it is there, both for a source and a tag.
 unsafe fn waiting(
     call: u8,
-    (source, tag): (c_int, c_int),
+    (source, tag, comm): (c_int, c_int, usize),
     status: *mut u8,
     real: impl FnOnce(*mut u8) -> c_int,
-    look: impl Fn(c_int, c_int, *mut c_int) -> c_int,
+    look: impl Fn(c_int, c_int, *mut c_int, *mut u8) -> c_int,
 ) -> c_int {
     let Some(thread) = turn::enter() else { return real(status) };
     let open = source == abi::get().any_source;
     world::used_by(thread.number);
+    let asked = Asked { call, open: open.then_some(thread.messages.open), comm, kind: None };
+    let tells = turn::tells(thread);
+    let mut own = Status::new();
     if turn::recording() {
-        let mut own = Status::new();
-        let to = if open && abi::get().is_ignored(status) { own.at() } else { status };
+        let to = told::readable(status, open || tells, &mut own);
         let result = in_library(|| real(to));
         if open {
             // SAFETY: the library has filled the status.
             unsafe { note_match(thread, call, to) };
         }
-        happen(thread, Op::MpiProbe, 0);
+        commit(thread);
+        // SAFETY: as above.
+        unsafe { told::got(thread, Op::MpiProbe, thread.count(), &asked, to) };
         return result;
     }
     if thread.step(Op::MpiProbe).is_none() {
         return real(status);
     }
+    let to = told::readable(status, tells, &mut own);
     let (mut source, mut tag) = (source, tag);
     if open {
         let found = recorded_match(thread, Op::MpiProbe, call, false);
         (source, tag) = (found.source, found.tag);
     }
-    let result = in_library(|| until_there(source, tag, look));
-    happened(thread, Op::MpiProbe, i64::from(source));
+    let result = in_library(|| until_there(source, tag, |source, tag, there| look(source, tag, there, to)));
+    thread.happened();
+    // SAFETY: the library has filled the status.
+    unsafe { told::got(thread, Op::MpiProbe, thread.count(), &asked, to) };
     result
 }
 
@@ -59,7 +68,7 @@ fn until_there(source: c_int, tag: c_int, look: impl Fn(c_int, c_int, *mut c_int
 /// A call that only looks.
 unsafe fn looking(
     call: u8,
-    (source, tag): (c_int, c_int),
+    (source, tag, comm): (c_int, c_int, usize),
     flag: *mut c_int,
     status: *mut u8,
     look: impl Fn(c_int, c_int, *mut c_int, *mut u8) -> c_int,
@@ -67,11 +76,13 @@ unsafe fn looking(
     let Some(thread) = turn::enter() else { return look(source, tag, flag, status) };
     let open = source == abi::get().any_source;
     world::used_by(thread.number);
-    // SAFETY: the program's variables.
+    let asked = Asked { call, open: open.then_some(thread.messages.open), comm, kind: None };
+    let tells = turn::tells(thread);
+    let mut own = Status::new();
+    // SAFETY: the program's variables; the library has filled the status where there is a message.
     unsafe {
         if turn::recording() {
-            let mut own = Status::new();
-            let to = if open && abi::get().is_ignored(status) { own.at() } else { status };
+            let to = told::readable(status, open || tells, &mut own);
             let result = in_library(|| look(source, tag, flag, to));
             if *flag == 0 {
                 thread.begin();
@@ -80,10 +91,12 @@ unsafe fn looking(
             } else if open {
                 note_match(thread, call, to);
             }
-            happen(thread, Op::MpiIprobe, i64::from(*flag));
+            commit(thread);
+            tell(thread, &asked, *flag, to);
             return result;
         }
         let Some(step) = thread.step(Op::MpiIprobe) else { return look(source, tag, flag, status) };
+        let to = told::readable(status, tells, &mut own);
         *flag = c_int::from(step.result != NOT_YET);
         let mut result = 0;
         if *flag != 0 {
@@ -92,12 +105,22 @@ unsafe fn looking(
                 let found = recorded_match(thread, Op::MpiIprobe, call, false);
                 (source, tag) = (found.source, found.tag);
             }
-            let look = |source, tag, there| look(source, tag, there, status);
+            let look = |source, tag, there| look(source, tag, there, to);
             result = in_library(|| until_there(source, tag, look));
             *flag = 1;
         }
-        happened(thread, Op::MpiIprobe, i64::from(*flag));
+        thread.happened();
+        tell(thread, &asked, *flag, to);
         result
+    }
+}
+
+/// Tells what was found, if anything.
+unsafe fn tell(thread: &mut Thread, asked: &Asked, found: c_int, status: *mut u8) {
+    match found {
+        0 => turn::tell(thread, Op::MpiIprobe, thread.count(), 0, 0, NOT_YET),
+        // SAFETY: the library has filled the status.
+        _ => unsafe { told::got(thread, Op::MpiIprobe, thread.count(), asked, status) },
     }
 }
 
@@ -105,8 +128,8 @@ pub unsafe fn probe(source: c_int, tag: c_int, comm: usize, status: *mut u8) -> 
     // SAFETY: the program's arguments; so for the others.
     unsafe {
         let real = |to| real::MPI_Probe(source, tag, comm, to);
-        let look = |source, tag, there| real::MPI_Iprobe(source, tag, comm, there, status);
-        waiting(calls::PROBE, (source, tag), status, real, look)
+        let look = |source, tag, there, to| real::MPI_Iprobe(source, tag, comm, there, to);
+        waiting(calls::PROBE, (source, tag, comm), status, real, look)
     }
 }
 
@@ -114,8 +137,8 @@ pub unsafe fn mprobe(source: c_int, tag: c_int, comm: usize, message: *mut u8, s
     // SAFETY: as above.
     unsafe {
         let real = |to| real::MPI_Mprobe(source, tag, comm, message, to);
-        let look = |source, tag, there| real::MPI_Improbe(source, tag, comm, there, message, status);
-        waiting(calls::MPROBE, (source, tag), status, real, look)
+        let look = |source, tag, there, to| real::MPI_Improbe(source, tag, comm, there, message, to);
+        waiting(calls::MPROBE, (source, tag, comm), status, real, look)
     }
 }
 
@@ -123,7 +146,7 @@ pub unsafe fn iprobe(source: c_int, tag: c_int, comm: usize, flag: *mut c_int, s
     // SAFETY: as above.
     let look = |source, tag, there, to| unsafe { real::MPI_Iprobe(source, tag, comm, there, to) };
     // SAFETY: as above.
-    unsafe { looking(calls::IPROBE, (source, tag), flag, status, look) }
+    unsafe { looking(calls::IPROBE, (source, tag, comm), flag, status, look) }
 }
 
 pub unsafe fn improbe(
@@ -137,5 +160,5 @@ pub unsafe fn improbe(
     // SAFETY: as above.
     let look = |source, tag, there, to| unsafe { real::MPI_Improbe(source, tag, comm, there, message, to) };
     // SAFETY: as above.
-    unsafe { looking(calls::IMPROBE, (source, tag), flag, status, look) }
+    unsafe { looking(calls::IMPROBE, (source, tag, comm), flag, status, look) }
 }

@@ -3,7 +3,8 @@
 use crate::handle::input::note_unsupported;
 use crate::handle::mpi::abi::{self, Status};
 use crate::handle::mpi::requests::{self, Receive, Wanted};
-use crate::handle::mpi::{SUCCESS, aside, happen, happened, note_match, recorded_match, wait, world};
+use crate::handle::mpi::told::{self, Asked};
+use crate::handle::mpi::{SUCCESS, aside, commit, note_match, recorded_match, wait, world};
 use crate::table::mpi::real;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Release};
@@ -20,33 +21,40 @@ unsafe fn blocking(
     wanted: Wanted,
     status: *mut u8,
     real: impl FnOnce(&Wanted, *mut u8) -> c_int,
-    again: impl FnOnce(&Wanted) -> c_int,
+    again: impl FnOnce(&Wanted, *mut u8) -> c_int,
 ) -> c_int {
     let Some(thread) = turn::enter() else { return real(&wanted, status) };
     let abi = abi::get();
     let open = wanted.source == abi.any_source;
     world::used_by(thread.number);
+    let tells = turn::tells(thread);
+    let asked = Asked { call, open: open.then_some(thread.messages.open), comm: wanted.comm, kind: Some(wanted.kind) };
+    let mut own = Status::new();
     if turn::recording() {
-        let mut own = Status::new();
-        let to = if open && abi.is_ignored(status) { own.at() } else { status };
+        let to = told::readable(status, open || tells, &mut own);
         let result = in_library(|| real(&wanted, to));
         if open {
             // SAFETY: the library has filled the status.
             unsafe { note_match(thread, call, to) };
         }
-        happen(thread, Op::MpiRecv, 0);
+        commit(thread);
+        // SAFETY: as above.
+        unsafe { told::got(thread, Op::MpiRecv, thread.count(), &asked, to) };
         return result;
     }
     if thread.step(Op::MpiRecv).is_none() {
         return real(&wanted, status);
     }
+    let to = told::readable(status, tells, &mut own);
     let mut wanted = wanted;
     if open {
         let found = recorded_match(thread, Op::MpiRecv, call, false);
         (wanted.source, wanted.tag) = (found.source, found.tag);
     }
-    let result = in_library(|| again(&wanted));
-    happened(thread, Op::MpiRecv, i64::from(wanted.source));
+    let result = in_library(|| again(&wanted, to));
+    thread.happened();
+    // SAFETY: the library has filled the status.
+    unsafe { told::got(thread, Op::MpiRecv, thread.count(), &asked, to) };
     result
 }
 
@@ -83,7 +91,7 @@ pub unsafe fn recv(b: usize, n: c_int, k: usize, source: c_int, tag: c_int, comm
     // SAFETY: the program's arguments; so for the others.
     unsafe {
         let real = |w: &Wanted, to| real::MPI_Recv(b, n, k, w.source, w.tag, comm, to);
-        blocking(calls::RECV, wanted, status, real, |w| receive_now(w, status))
+        blocking(calls::RECV, wanted, status, real, |w, to| receive_now(w, to))
     }
 }
 
@@ -92,7 +100,7 @@ pub unsafe fn recv_c(b: usize, n: usize, k: usize, source: c_int, tag: c_int, co
     // SAFETY: as above.
     unsafe {
         let real = |w: &Wanted, to| real::MPI_Recv_c(b, n, k, w.source, w.tag, comm, to);
-        blocking(calls::RECV, wanted, status, real, |w| receive_now(w, status))
+        blocking(calls::RECV, wanted, status, real, |w, to| receive_now(w, to))
     }
 }
 
@@ -152,7 +160,7 @@ pub unsafe fn sendrecv(
     unsafe {
         let real =
             |w: &Wanted, status| real::MPI_Sendrecv(b, n, k, to, sent_tag, rb, rn, rk, w.source, w.tag, comm, status);
-        blocking(calls::SENDRECV, wanted, status, real, |w| exchange_now(&sent, w, status))
+        blocking(calls::SENDRECV, wanted, status, real, |w, to| exchange_now(&sent, w, to))
     }
 }
 
@@ -177,7 +185,7 @@ pub unsafe fn sendrecv_c(
     unsafe {
         let real =
             |w: &Wanted, status| real::MPI_Sendrecv_c(b, n, k, to, sent_tag, rb, rn, rk, w.source, w.tag, comm, status);
-        blocking(calls::SENDRECV, wanted, status, real, |w| exchange_now(&sent, w, status))
+        blocking(calls::SENDRECV, wanted, status, real, |w, to| exchange_now(&sent, w, to))
     }
 }
 
@@ -198,7 +206,7 @@ pub unsafe fn sendrecv_replace(
     unsafe {
         let real =
             |w: &Wanted, status| real::MPI_Sendrecv_replace(b, n, k, to, sent_tag, w.source, w.tag, comm, status);
-        blocking(calls::SENDRECV_REPLACE, wanted, status, real, |w| wait::held(|| real(w, status)))
+        blocking(calls::SENDRECV_REPLACE, wanted, status, real, |w, to| wait::held(|| real(w, to)))
     }
 }
 
@@ -219,7 +227,7 @@ pub unsafe fn sendrecv_replace_c(
     unsafe {
         let real =
             |w: &Wanted, status| real::MPI_Sendrecv_replace_c(b, n, k, to, sent_tag, w.source, w.tag, comm, status);
-        blocking(calls::SENDRECV_REPLACE, wanted, status, real, |w| wait::held(|| real(w, status)))
+        blocking(calls::SENDRECV_REPLACE, wanted, status, real, |w, to| wait::held(|| real(w, to)))
     }
 }
 
@@ -240,6 +248,7 @@ pub fn number(thread: &mut Thread, call: u8, wanted: &Wanted) -> Receive {
         withdrawn: false,
         inner: 0,
         wanted: *wanted,
+        asked_comm: wanted.comm,
     };
     if turn::recording() {
         if open { thread.messages.open += 1 } else { thread.messages.given += 1 }
@@ -293,74 +302,22 @@ fn exchange(source: c_int, call: impl FnOnce() -> c_int) -> c_int {
     aside(call)
 }
 
-#[allow(clippy::too_many_arguments)] // MPI's own
-pub unsafe fn isendrecv(
-    b: usize,
-    n: usize,
-    k: usize,
-    to: c_int,
-    sent_tag: c_int,
-    rb: usize,
-    rn: usize,
-    rk: usize,
-    source: c_int,
-    tag: c_int,
-    comm: usize,
-    request: *mut u8,
-) -> c_int {
-    // SAFETY: as above.
-    exchange(source, || unsafe { real::MPI_Isendrecv(b, n, k, to, sent_tag, rb, rn, rk, source, tag, comm, request) })
+/// Functions of which only the source is looked at; the rest is as in the table.
+macro_rules! exchanges {
+    ($( $name:ident $real:ident ( $($before:ident: $type:ty),* ) $source:ident; )*) => { $(
+        #[allow(clippy::too_many_arguments)] // MPI's own
+        pub unsafe fn $name($($before: $type,)* $source: c_int, tag: c_int, comm: usize, request: *mut u8) -> c_int {
+            // SAFETY: as above.
+            exchange($source, || unsafe { real::$real($($before,)* $source, tag, comm, request) })
+        }
+    )* };
 }
 
-#[allow(clippy::too_many_arguments)] // MPI's own
-pub unsafe fn isendrecv_c(
-    b: usize,
-    n: usize,
-    k: usize,
-    to: c_int,
-    sent_tag: c_int,
-    rb: usize,
-    rn: usize,
-    rk: usize,
-    source: c_int,
-    tag: c_int,
-    comm: usize,
-    request: *mut u8,
-) -> c_int {
-    // SAFETY: as above.
-    exchange(source, || unsafe { real::MPI_Isendrecv_c(b, n, k, to, sent_tag, rb, rn, rk, source, tag, comm, request) })
-}
-
-#[allow(clippy::too_many_arguments)] // MPI's own
-pub unsafe fn isendrecv_replace(
-    b: usize,
-    n: usize,
-    k: usize,
-    to: c_int,
-    sent_tag: c_int,
-    source: c_int,
-    tag: c_int,
-    comm: usize,
-    request: *mut u8,
-) -> c_int {
-    // SAFETY: as above.
-    exchange(source, || unsafe { real::MPI_Isendrecv_replace(b, n, k, to, sent_tag, source, tag, comm, request) })
-}
-
-#[allow(clippy::too_many_arguments)] // MPI's own
-pub unsafe fn isendrecv_replace_c(
-    b: usize,
-    n: usize,
-    k: usize,
-    to: c_int,
-    sent_tag: c_int,
-    source: c_int,
-    tag: c_int,
-    comm: usize,
-    request: *mut u8,
-) -> c_int {
-    // SAFETY: as above.
-    exchange(source, || unsafe { real::MPI_Isendrecv_replace_c(b, n, k, to, sent_tag, source, tag, comm, request) })
+exchanges! {
+    isendrecv           MPI_Isendrecv           (b: usize, n: usize, k: usize, to: c_int, t: c_int, rb: usize, rn: usize, rk: usize) source;
+    isendrecv_c         MPI_Isendrecv_c         (b: usize, n: usize, k: usize, to: c_int, t: c_int, rb: usize, rn: usize, rk: usize) source;
+    isendrecv_replace   MPI_Isendrecv_replace   (b: usize, n: usize, k: usize, to: c_int, t: c_int) source;
+    isendrecv_replace_c MPI_Isendrecv_replace_c (b: usize, n: usize, k: usize, to: c_int, t: c_int) source;
 }
 
 static NOWHERE: AtomicUsize = AtomicUsize::new(0);

@@ -41,6 +41,8 @@ pub struct Receive {
     /// Replay: the request that serves a persistent one; 0 if it serves itself.
     pub inner: usize,
     pub wanted: Wanted,
+    /// The communicator that the program named.
+    pub asked_comm: usize,
 }
 
 struct Table {

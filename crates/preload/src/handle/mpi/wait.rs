@@ -1,11 +1,13 @@
 //! Waiting in a replay, friendly to few processors: try, let others run, then sleep shortly in between.
 
-use crate::handle::mpi::abi;
-use crate::handle::mpi::requests;
+use crate::handle::mpi::abi::{self, Status};
+use crate::handle::mpi::{requests, told};
 use crate::table::mpi::real;
 use libc::c_int;
 use retake_engine::ranks::{self, Waits};
 use retake_engine::sys;
+use retake_engine::thread;
+use retake_engine::turn;
 
 /// So often it only lets others run.
 const YIELDS: u32 = 400;
@@ -56,12 +58,18 @@ pub unsafe fn request(at: *mut u8, status: *mut u8) -> c_int {
         }
         let mut own = inner;
         let place = if inner != 0 { (&raw mut own).cast::<u8>() } else { at };
+        let teller = thread::current().filter(|thread| turn::tells(thread));
+        let mut room = Status::new();
+        let to = told::readable(status, teller.is_some() && receive.is_some(), &mut room);
         let result = until(|| {
             let mut done: c_int = 0;
-            let result = real::MPI_Test(place, &raw mut done, status);
+            let result = real::MPI_Test(place, &raw mut done, to);
             (result != 0 || done != 0).then_some(result)
         });
-        if receive.is_some() {
+        if let Some(receive) = receive {
+            if let Some(teller) = teller.filter(|_| receive.active && !receive.withdrawn) {
+                told::got_by_request(teller, &receive, to);
+            }
             requests::done(handle);
         }
         result
