@@ -21,18 +21,38 @@ pub struct Watch<'a> {
     session: &'a Mapped,
     on_deadlock: OnDeadlock,
     told: bool,
+    /// Nothing is said; the words are kept.
+    is_silent: bool,
+    words: Option<String>,
 }
 
 impl Watch<'_> {
     pub fn new(session: &Mapped, on_deadlock: OnDeadlock) -> Watch<'_> {
-        Watch { session, on_deadlock, told: false }
+        Watch { session, on_deadlock, told: false, is_silent: false, words: None }
+    }
+
+    /// One that says nothing.
+    pub fn silent(session: &Mapped, on_deadlock: OnDeadlock) -> Watch<'_> {
+        Watch { is_silent: true, ..Watch::new(session, on_deadlock) }
+    }
+
+    /// The deadlock that was found, in words.
+    pub fn into_words(self) -> Option<String> {
+        self.words
+    }
+
+    fn tell(&mut self, words: String) {
+        if !self.is_silent {
+            say(&words);
+        }
+        self.words = Some(words);
     }
 
     /// Tells of one that was found just before the program ended.
     pub fn look_back(&mut self, symbols: &mut Symbols) {
         if let Some(text) = self.session.deadlock().filter(|_| !self.told) {
             self.told = true;
-            say(Deadlock::parse(&text).words(symbols));
+            self.tell(Deadlock::parse(&text).words(symbols));
         }
     }
 
@@ -40,7 +60,7 @@ impl Watch<'_> {
         let Some(text) = self.session.deadlock().filter(|_| !self.told) else { return Verdict::GoOn };
         self.told = true;
         let found = Deadlock::parse(&text);
-        say(found.words(&mut Symbols::of_process(&found.process, found.pid)));
+        self.tell(found.words(&mut Symbols::of_process(&found.process, found.pid)));
         match self.on_deadlock {
             OnDeadlock::Hang => Verdict::GoOn,
             OnDeadlock::Stop => Verdict::Stop { pid: found.pid, ended: Ended::Exit(Status::Deadlock as i32) },

@@ -106,6 +106,7 @@ fn load() -> Vec<Finding> {
             cwd: None,
             streams: [None, Some(null.stdout.as_raw_fd()), None],
             stack_limit: None,
+            is_apart: false,
         };
         let ran = launch::run(&launch, &session, &mut |_| Verdict::GoOn)?;
         Ok((shim, session.processes.load(Acquire), ran.aslr_off))

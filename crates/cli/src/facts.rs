@@ -132,6 +132,9 @@ pub struct Facts {
     /// Retake ended it, as it was asked to: by a signal, which `ended` does not tell.
     #[serde(default)]
     pub stopped: bool,
+    /// A strategy chose who ran: one thread at a time.
+    #[serde(default)]
+    pub explored: bool,
     pub aslr_off: bool,
     /// The soft limit of the stack: where memory maps start depends on it.
     pub stack_limit: u64,
@@ -260,6 +263,7 @@ pub mod tests {
             rich: false,
             deadlock: false,
             stopped: false,
+            explored: false,
             aslr_off: true,
             stack_limit: 0,
             own_environment: 2048,

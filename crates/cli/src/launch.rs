@@ -29,6 +29,8 @@ pub struct Launch {
     /// Descriptors that become 0, 1 and 2 in place of retake's own.
     pub streams: [Option<i32>; 3],
     pub stack_limit: Option<u64>,
+    /// It is the head of a group of processes, and ends when retake does.
+    pub is_apart: bool,
 }
 
 /// How it went.
@@ -204,6 +206,10 @@ impl Ready<'_> {
     unsafe fn execute(&self, argv: &[*const libc::c_char], environment: &[*const libc::c_char], tell: &dyn Fn(u8)) {
         // SAFETY: plain system calls with structures of ours.
         unsafe {
+            if self.launch.is_apart {
+                libc::setpgid(0, 0);
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            }
             let now = libc::personality(0xffff_ffff);
             if libc::personality(now as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong) < 0 {
                 tell(b'p');
@@ -321,6 +327,40 @@ fn start(launch: &Launch, before: &[(i32, libc::sigaction)]) -> Result<(i32, boo
         return Err(ready.failure(what as u8, errno));
     }
     Ok((child, aslr_off))
+}
+
+/// Starts a program that runs apart, and returns its id and whether address randomisation could be switched off.
+pub fn start_apart(launch: &Launch) -> Result<(i32, bool)> {
+    let started = start(launch, &[]);
+    CHILD.store(0, SeqCst);
+    started
+}
+
+/// How the child ended, if it has.
+pub fn ended(child: i32) -> Option<Ended> {
+    let mut status = 0;
+    // SAFETY: room for the status.
+    let got = unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) };
+    (got == child).then(|| {
+        if libc::WIFSIGNALED(status) {
+            Ended::Signal(libc::WTERMSIG(status))
+        } else {
+            Ended::Exit(libc::WEXITSTATUS(status))
+        }
+    })
+}
+
+/// Waits until the child ends, but not longer than `most`.
+pub fn wait_shortly(child: i32, most: Duration) {
+    // SAFETY: plain system calls; a failed pidfd_open makes it a nap.
+    unsafe {
+        let watched = libc::syscall(libc::SYS_pidfd_open, child, 0) as i32;
+        let mut poll = libc::pollfd { fd: watched, events: libc::POLLIN, revents: 0 };
+        libc::poll(&mut poll, 1, most.as_millis() as i32);
+        if watched >= 0 {
+            libc::close(watched);
+        }
+    }
 }
 
 fn read_messages(pipe: i32) -> Vec<[i32; 2]> {

@@ -12,6 +12,7 @@ mod diff;
 mod doctor;
 mod elf;
 mod environment;
+mod explore;
 mod facts;
 mod follow;
 mod gdb;
@@ -79,6 +80,8 @@ enum Command {
     Replay(replay::Args),
     /// Run a program in the order that a schedule gives, one thread at a time
     Follow(follow::Args),
+    /// Run a program again and again, in other orders each time, until one fails
+    Explore(explore::Args),
     /// Print the order of a take as a schedule
     Schedule(schedule::Args),
     /// Print a take as readable lines
@@ -124,6 +127,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Record(args) => record::main(args),
         Command::Replay(args) => replay::main(args),
         Command::Follow(args) => follow::main(args),
+        Command::Explore(args) => explore::main(args),
         Command::Schedule(args) => schedule::main(args),
         Command::Show(args) => show::main(args),
         Command::Check(args) => check::main(args),

@@ -3,6 +3,7 @@
 use crate::deadlock::{self, OnDeadlock};
 use crate::elf::{self, Program};
 use crate::environment::{self, OWN_ENVIRONMENT, Own};
+use crate::explore::Given;
 use crate::facts::{Ended, Facts, SCHEMA, Stdin, Text};
 use crate::follow::Plan;
 use crate::launch::{self, Launch, Verdict};
@@ -83,16 +84,45 @@ impl Args {
     }
 }
 
+/// Who says which thread goes on.
+enum Way {
+    /// The system.
+    Free,
+    /// A list.
+    Follow(Plan),
+    /// Choices that were made before.
+    Explore(Given),
+}
+
+/// What came of a recording.
+pub struct Recorded {
+    pub ending: Ending,
+    pub ended: Ended,
+    /// What the take is called.
+    pub label: String,
+    pub dir: PathBuf,
+    /// The deadlock in words, if there was one.
+    pub deadlock: Option<String>,
+    /// Retake ended it because nothing moved.
+    pub hangs: bool,
+}
+
 pub fn main(args: Args) -> Result<Ending> {
-    run(args, None)
+    run(args, Way::Free).map(|recorded| recorded.ending)
 }
 
 /// Records a program that follows a schedule.
 pub fn follow(args: Args, plan: Plan) -> Result<Ending> {
-    run(args, Some(plan))
+    run(args, Way::Follow(plan)).map(|recorded| recorded.ending)
 }
 
-fn run(args: Args, plan: Option<Plan>) -> Result<Ending> {
+/// Records a program that makes the choices that are given, and says nothing.
+pub fn explored(command: Vec<OsString>, output: Option<OsString>, given: Given) -> Result<Recorded> {
+    let args = Args::to_follow(output, OnDeadlock::Stop, command);
+    run(Args { quiet: true, ..args }, Way::Explore(given))
+}
+
+fn run(args: Args, way: Way) -> Result<Recorded> {
     let path = std::env::var_os("PATH");
     let exe = launch::find_program(&args.command[0], path.as_deref())?;
     if shim::is_loaded_here() {
@@ -106,7 +136,7 @@ fn run(args: Args, plan: Option<Plan>) -> Result<Ending> {
     refuse_unfit(&program, args.anyway)?;
     let store = Store::open()?;
     let (dir, origin) = make_dir(&store, &args, &exe)?;
-    let recording = Recording { args, plan, store, dir: dir.clone(), origin, exe, program };
+    let recording = Recording { args, way, store, dir: dir.clone(), origin, exe, program };
     recording.run().inspect_err(|_| {
         // Nothing was run: an empty take would only be in the way.
         let _ = fs::remove_dir_all(&dir);
@@ -126,7 +156,7 @@ pub fn refuse_unfit(program: &Program, anyway: bool) -> Result<()> {
 
 struct Recording {
     args: Args,
-    plan: Option<Plan>,
+    way: Way,
     store: Store,
     dir: PathBuf,
     origin: Origin,
@@ -135,7 +165,7 @@ struct Recording {
 }
 
 impl Recording {
-    fn run(&self) -> Result<Ending> {
+    fn run(&self) -> Result<Recorded> {
         let session_path = self.dir.join(SESSION);
         let session = Mapped::create(&session_path, self.flags())
             .map_err(|failure| failure.next("retake record -o DIR -- CMD").next("retake prune"))?;
@@ -163,18 +193,29 @@ impl Recording {
             argv: launcher::arguments(&self.exe, self.args.command.clone()),
             environment: self.environment(&present, own, preload.as_deref()),
             cwd: None,
-            streams: [None; 3],
+            streams: if let Way::Explore(given) = &self.way { given.streams() } else { [None; 3] },
             stack_limit: None,
+            is_apart: false,
         };
         let clock = Instant::now();
-        let mut following = self.plan.as_ref().map(|plan| plan.write(&self.dir)).transpose()?;
+        let (mut following, mut choosing) = (None, None);
         let mut deadlock = deadlock::Watch::new(&session, self.args.on_deadlock);
-        let mut watch = |child| match (deadlock.look(), &mut following) {
-            (Verdict::GoOn, Some(following)) => following.look(child),
-            (verdict, _) => verdict,
+        match &self.way {
+            Way::Free => {}
+            Way::Follow(plan) => following = Some(plan.write(&self.dir)?),
+            Way::Explore(given) => {
+                choosing = Some(given.write(&self.dir)?);
+                deadlock = deadlock::Watch::silent(&session, self.args.on_deadlock);
+            }
+        }
+        let mut watch = |child| match (deadlock.look(), &mut following, &mut choosing) {
+            (Verdict::GoOn, Some(following), _) => following.look(child),
+            (Verdict::GoOn, _, Some(choosing)) => choosing.look(child),
+            (verdict, ..) => verdict,
         };
         let ran = launch::run(&launch, &session, &mut watch)?;
         let refused = session.report().is_some();
+        facts.explored = choosing.is_some();
         (facts.deadlock, facts.stopped) = (session.deadlock().is_some(), ran.stopped || refused);
         facts.duration_ms = Some(clock.elapsed().as_millis() as u64);
         facts.aslr_off = ran.aslr_off;
@@ -187,11 +228,15 @@ impl Recording {
         let tapes: Vec<_> = tapes.iter().filter_map(|path| take::load(path).ok()).collect();
         let mut symbols = Symbols::new(&tapes);
         deadlock.look_back(&mut symbols);
-        if let Some(Err(failure)) = following.map(|it| it.compare(&session, &mut symbols, &self.label(&facts))) {
+        let label = self.label(&facts);
+        let mut ending = Ending::Like(ran.ended);
+        if let Some(Err(failure)) = following.map(|it| it.compare(&session, &mut symbols, &label)) {
             eprintln!("{failure}");
-            return Ok(Ending::Status(failure.status));
+            ending = Ending::Status(failure.status);
         }
-        Ok(Ending::Like(ran.ended))
+        let hangs = choosing.is_some_and(|choosing| choosing.hangs);
+        let deadlock = deadlock.into_words();
+        Ok(Recorded { ending, ended, label, dir: self.dir.clone(), deadlock, hangs })
     }
 
     /// What the program is given: our variables, too, unless it cannot do anything with them.
@@ -221,7 +266,12 @@ impl Recording {
     }
 
     fn flags(&self) -> u32 {
-        let chosen = [(self.args.rich, flag::RICH), (self.args.full, flag::FULL), (self.plan.is_some(), flag::FOLLOW)];
+        let way = match self.way {
+            Way::Free => 0,
+            Way::Follow(_) => flag::FOLLOW,
+            Way::Explore(_) => flag::EXPLORE,
+        };
+        let chosen = [(self.args.rich, flag::RICH), (self.args.full, flag::FULL), (way != 0, way)];
         chosen.iter().filter(|(asked, _)| *asked).map(|(_, flag)| flag).sum()
     }
 
@@ -357,6 +407,7 @@ impl Recording {
             rich: self.args.rich,
             deadlock: false,
             stopped: false,
+            explored: false,
             aslr_off: true,
             stack_limit: stack_limit(),
             own_environment,

@@ -268,7 +268,8 @@ impl Player {
         let facts = &self.take.facts;
         let session_path = place.join(SESSION);
         let deadlock = if facts.deadlock { flag::DEADLOCK } else { 0 };
-        let session = Mapped::create(&session_path, self.flags | deadlock)?;
+        let baton = if facts.explored { flag::BATON } else { 0 };
+        let session = Mapped::create(&session_path, self.flags | deadlock | baton)?;
         session.at_end.store(self.at_end, Relaxed);
         session.patience_ms.store(self.patience_ms, Relaxed);
         session.root_signal.store(root_signal(facts), Relaxed);
@@ -299,6 +300,7 @@ impl Player {
             cwd: Some(self.alone.as_ref().map_or_else(|| facts.cwd.os().into(), |alone| alone.cwd.clone())),
             streams: [stdin.as_ref().map(File::as_raw_fd), streams[0], streams[1]],
             stack_limit: Some(facts.stack_limit),
+            is_apart: false,
         };
         Ok(Scene { session, launch, _stdin: stdin })
     }

@@ -47,6 +47,19 @@ impl Mapped {
         Ok(mapped)
     }
 
+    /// Makes it what it was when it was made, for another run.
+    pub fn restart(&self) {
+        self.next_number.store(1, Relaxed);
+        self.sequence.store(0, Relaxed);
+        let told =
+            [&self.processes, &self.cuts, &self.deadlock_state, &self.report_state, &self.announced, &self.tasks];
+        for word in told.into_iter().chain([&self.pids_len, &self.pairs_len, &self.turn_holder]) {
+            word.store(0, Relaxed);
+        }
+        self.turn.store(0, Relaxed);
+        self.sends.iter().for_each(|word| word.store(0, Relaxed));
+    }
+
     /// Opens a session that another process made.
     pub fn open(path: &Path) -> Result<Mapped> {
         let words = || format!("cannot open {}", path.display());

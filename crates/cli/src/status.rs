@@ -32,7 +32,7 @@ pub enum Status {
 #[derive(Debug)]
 pub struct Failure {
     pub status: Status,
-    what: String,
+    pub what: String,
     next: Vec<String>,
 }
 

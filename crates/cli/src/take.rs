@@ -256,6 +256,15 @@ impl TempDir {
             .because(|| "cannot make a directory for the session".into())
     }
 
+    /// The same, in memory if the system has such a place.
+    pub fn in_memory() -> Result<TempDir> {
+        let path = Path::new("/dev/shm").join(format!("retake-{:016x}", crate::store::random()));
+        match std::os::unix::fs::DirBuilderExt::mode(&mut fs::DirBuilder::new(), 0o700).create(&path) {
+            Ok(()) => Ok(TempDir(path)),
+            Err(_) => TempDir::new(),
+        }
+    }
+
     pub fn path(&self) -> &Path {
         &self.0
     }

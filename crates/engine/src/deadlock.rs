@@ -82,8 +82,10 @@ pub fn how_many_want(wanted: Wanted) -> u32 {
 
 /// What must happen before a thread gets what it wants.
 pub enum Need<'a> {
-    /// It can come without any thread of this process, or has come.
+    /// It is there.
     Nothing,
+    /// It can come without any thread of this process: from another process, or from a handler.
+    Outside,
     /// The thread of this id must give it up, or end.
     Thread(u32),
     /// All threads that have it for reading must give it up.
@@ -257,7 +259,7 @@ fn publish(thread: &Thread, op: Op, wanted: Wanted) {
 /// The usual answer, cheaply: the holder runs, or somebody else does.
 fn is_suspicious(surface: &Surface, thread: &Thread, wanted: Wanted, waiting: u32) -> bool {
     match (surface.needs)(wanted, thread) {
-        Need::Nothing => false,
+        Need::Nothing | Need::Outside => false,
         Need::Thread(tid) => by_tid(tid).is_some_and(|holder| holder.want.kind.load(Acquire) != want::NOTHING),
         Need::End(target) => target.want.kind.load(Acquire) != want::NOTHING,
         Need::Readers => true,
@@ -278,6 +280,11 @@ pub fn look_now() {
 /// Whether what the thread wants is there.
 pub fn is_there(wanted: Wanted, thread: &Thread) -> bool {
     surface().is_none_or(|surface| matches!((surface.needs)(wanted, thread), Need::Nothing))
+}
+
+/// Whether what the thread wants is there, or can come without any thread of this process.
+pub fn may_come(wanted: Wanted, thread: &Thread) -> bool {
+    surface().is_none_or(|surface| matches!((surface.needs)(wanted, thread), Need::Nothing | Need::Outside))
 }
 
 /// The names of those whom the thread waits for.
@@ -381,7 +388,7 @@ fn can_come(seen: &[Seen], index: usize, surface: &Surface) -> bool {
     // SAFETY: threads are never freed; so for the others.
     let thread = unsafe { &*seen[index].thread };
     match (surface.needs)(wanted, thread) {
-        Need::Nothing => true,
+        Need::Nothing | Need::Outside => true,
         Need::Thread(tid) => seen.iter().find(|other| unsafe { (*other.thread).tid } == tid).is_none_or(|it| it.live),
         Need::End(target) => {
             seen.iter().find(|other| core::ptr::eq(other.thread, target)).is_none_or(|target| target.live)
@@ -417,7 +424,7 @@ fn reduce(seen: &mut [Seen], surface: &Surface) {
 /// Whether `thread`, which waits for `wanted`, needs `other` to do something.
 fn needs_it(thread: &Thread, wanted: Wanted, other: &Thread, surface: &Surface) -> bool {
     match (surface.needs)(wanted, thread) {
-        Need::Nothing => false,
+        Need::Nothing | Need::Outside => false,
         Need::Thread(tid) => other.tid == tid,
         Need::End(target) => core::ptr::eq(target, other),
         Need::Readers => other.reads.has(wanted.object),

@@ -9,8 +9,10 @@
 //! System calls go through [`sys`], so that `errno` is the program's alone.
 
 pub mod apart;
+pub mod baton;
 pub mod deadlock;
 pub mod end;
+pub mod explore;
 pub mod lock;
 pub mod messages;
 pub mod objects;

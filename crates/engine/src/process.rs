@@ -12,6 +12,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 use libc::c_int;
+use retake_tape::choices;
 use retake_tape::layout::{ThreadHeader, born, kind, state};
 use retake_tape::schedule;
 use retake_tape::session::{self, Session, fate, flag};
@@ -195,6 +196,19 @@ impl Process {
         (header.magic == schedule::MAGIC && whole).then_some(header)
     }
 
+    /// The choices file in the take, mapped, and its length; none if it is not what it should be.
+    pub fn map_choices(&self) -> Option<(&'static choices::Header, usize)> {
+        let mut room = [0u8; 1024];
+        let mut path = Path { to: &mut room, length: 0 };
+        if !path.push(self.take()).push(b"/").push(choices::FILE.as_bytes()).finish() {
+            return None;
+        }
+        let (at, size) = map_shared(&room, size_of::<choices::Header>());
+        // SAFETY: null, or as long as the file.
+        let header = unsafe { at.cast::<choices::Header>().as_ref()? };
+        (header.magic == choices::MAGIC).then_some((header, size))
+    }
+
     fn set_name(&mut self, name: &[u8]) {
         self.name_len = name.len().min(NAME_MAX);
         self.name[..self.name_len].copy_from_slice(&name[..self.name_len]);
@@ -250,6 +264,7 @@ pub fn forked() {
     crate::park::reset();
     crate::deadlock::reset();
     crate::schedule::reset();
+    crate::baton::reset();
     crate::objects::reset();
     crate::messages::reset();
     tls::set(null_mut());
@@ -498,6 +513,7 @@ pub fn set_short_cut(thread: &Thread) {
     let process = get();
     let short = match mode() {
         _ if process.is_rich() || !process.short_cut || stops::is_on() => fast::NONE,
+        _ if process.has(flag::FOLLOW | flag::EXPLORE | flag::BATON) => fast::NONE,
         mode::RECORD if thread.writer.is_open() => fast::RECORD,
         mode::REPLAY if !thread.live => fast::REPLAY,
         _ => fast::NONE,

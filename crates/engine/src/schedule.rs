@@ -9,12 +9,16 @@
 //! a thread that yields again and again waits for somebody, and lends the baton to whoever is named next; with
 //! [`points::ALL`] every operation is a point, and a timed wait ends in time if it was signalled.
 //!
-//! Following is a way of recording: the take that it makes replays like any other.
+//! Following is a way of recording: the take that it makes replays like any other. Exploring is the same with a strategy
+//! in the place of the list: [`crate::explore`] then says who goes on, and every operation is a point, before it and,
+//! where it gives something to others, behind it as well.
 //!
 //! Law: whoever runs has the baton, so that what is here needs no lock. Threads that Retake did not see being created,
 //! and destructors that run when a thread's function has ended, are not scheduled.
 
+use crate::baton;
 use crate::deadlock::{self, Wanted, want};
+use crate::explore::{self, About, Explored};
 use crate::process;
 use crate::report::{self, Refusal};
 use crate::sys;
@@ -33,12 +37,14 @@ use retake_tape::session::flag;
 pub struct Part {
     /// Its number, in the order of creation.
     pub index: u32,
+    /// The points that it has come to, where they are counted.
+    pub points: u32,
     /// Whether it waits for its turns.
     on: AtomicBool,
     /// It has been named.
-    turn: AtomicU32,
+    pub turn: AtomicU32,
     /// What it will do when it is named.
-    op: AtomicU32,
+    pub op: AtomicU32,
     /// Yields in this step, and which step it is, if the baton is lent to those behind it.
     yields: AtomicU32,
     lent: AtomicU32,
@@ -49,19 +55,51 @@ pub struct Part {
     /// The barrier that it waits at, and whether it may leave.
     barrier: AtomicUsize,
     leaves: AtomicBool,
+    /// What is only explored.
+    pub explored: Explored,
+}
+
+impl Part {
+    /// Whether its thread waits for its turns.
+    pub fn is_on(&self) -> bool {
+        self.on.load(Acquire)
+    }
 }
 
 static ON: AtomicBool = AtomicBool::new(false);
+/// Whether a strategy names the threads.
+static EXPLORES: AtomicBool = AtomicBool::new(false);
 static SCHEDULE: AtomicPtr<Header> = AtomicPtr::new(null_mut());
 /// The number of the next thread that is created.
 static NEXT: AtomicU32 = AtomicU32::new(1);
 /// Orders arrivals at conditions and signals.
 static SERIAL: AtomicU64 = AtomicU64::new(0);
 
-/// Whether a schedule is being followed.
+/// Whether a schedule is being followed, or chosen.
 #[inline(always)]
 pub fn is_on() -> bool {
     ON.load(Relaxed)
+}
+
+/// Whether a strategy chooses.
+#[inline(always)]
+pub fn explores() -> bool {
+    EXPLORES.load(Relaxed)
+}
+
+/// The program begins, after the libraries that it uses: from here on a strategy chooses, if one is to.
+pub fn begin_exploring() {
+    baton::begin();
+    let process = process::get();
+    if process.has(flag::EXPLORE)
+        && process.name() == b"0"
+        && let Some(thread) = turn::enter().filter(|_| turn::recording())
+        && explore::begin(thread)
+    {
+        thread.part.on.store(true, Relaxed);
+        EXPLORES.store(true, Relaxed);
+        ON.store(true, Release);
+    }
 }
 
 /// Begins to follow, if this process is to; called before anything of the program runs.
@@ -81,6 +119,7 @@ pub fn begin(thread: &mut Thread) {
 /// In a forked child nothing is followed.
 pub fn reset() {
     ON.store(false, Relaxed);
+    EXPLORES.store(false, Relaxed);
 }
 
 fn header() -> Option<&'static Header> {
@@ -95,7 +134,7 @@ fn entries(header: &Header) -> &'static [AtomicU32] {
 
 /// Whether every operation is a point.
 pub fn is_rich() -> bool {
-    header().is_some_and(|header| header.points == points::ALL)
+    explores() || header().is_some_and(|header| header.points == points::ALL)
 }
 
 /// Whether `op` is one of the thesis's points that come before the operation.
@@ -116,21 +155,35 @@ pub fn takes_part() -> bool {
     scheduled().is_some()
 }
 
-/// A point before `op` on `object`.
+/// A point before `op` on `object`, in a replay of what was explored, too.
 #[inline]
 pub fn before(op: Op, object: usize) {
     if is_on() {
-        point_before(op, object, 0);
+        point_before(op, object);
+    } else {
+        baton::again(op, object);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn point_before(op: Op, object: usize, mark: u64) {
+fn point_before(op: Op, object: usize) {
     if let Some(thread) = scheduled()
         && (is_rich() || is_plain_point(op))
     {
-        point(thread, op, object, mark);
+        point(thread, op, object, 0);
+    }
+}
+
+/// The thread has given something to others: what it does next, to plain memory, may come before or after what they do.
+#[inline]
+pub fn behind() {
+    if explores() {
+        if let Some(thread) = scheduled() {
+            point(thread, Op::Misc, 0, 0);
+        }
+    } else {
+        baton::again(Op::Misc, 0);
     }
 }
 
@@ -147,6 +200,10 @@ pub fn plain_point(op: Op, object: usize) {
 fn point(thread: &mut Thread, op: Op, object: usize, mark: u64) {
     let mark = if kind(op) == want::MUTEX { deadlock::mark(want::MUTEX, object, thread) } else { mark };
     let wanted = Wanted { kind: kind(op), object, mark };
+    if explores() {
+        explore::point(thread, &About::new(op, object, wanted));
+        return;
+    }
     thread.part.op.store(op as u32, Relaxed);
     thread.want.set(wanted);
     step(thread);
@@ -164,6 +221,17 @@ fn kind(op: Op) -> u32 {
         Op::ThreadJoin => want::JOIN,
         Op::Barrier => want::BARRIER,
         _ => want::NOTHING,
+    }
+}
+
+/// What a thread that can do without it hopes for.
+fn hoped(op: Op) -> u32 {
+    match op {
+        Op::MutexTimed => want::MUTEX,
+        Op::RwTimedRead => want::READ,
+        Op::RwTimedWrite => want::WRITE,
+        Op::SemTimed => want::SEMAPHORE,
+        other => kind(other),
     }
 }
 
@@ -210,9 +278,17 @@ fn pop_lender() -> Option<&'static Thread> {
     unsafe { first.as_ref() }
 }
 
-/// The running thread yields or sleeps. If it does so again and again, whoever is named next has its step meanwhile; the
-/// lenders look in between, one after the other.
-pub fn yields() {
+/// The running thread yields, or sleeps until `until_ns` of virtual time. If it does so again and again, whoever is named
+/// next has its step meanwhile; the lenders look in between, one after the other.
+pub fn yields(until_ns: u64) {
+    if explores() {
+        if let Some(thread) = scheduled() {
+            let nothing = Wanted { kind: want::NOTHING, object: 0, mark: 0 };
+            let about = About { yields: true, until_ns, ..About::new(Op::Sleep, 0, nothing) };
+            explore::point(thread, &about);
+        }
+        return;
+    }
     let (Some(thread), Some(header)) = (scheduled(), header()) else { return };
     let length = LENDERS_LEN.load(Relaxed);
     if thread.part.yields.fetch_add(1, Relaxed) + 1 < PATIENCE || length == LENDERS.len() {
@@ -299,7 +375,7 @@ fn wait(thread: &mut Thread) {
 }
 
 /// The thread of that number that has not ended.
-fn by_index(index: u32) -> Option<&'static Thread> {
+pub fn by_index(index: u32) -> Option<&'static Thread> {
     let mut found = None;
     thread::each(|thread| {
         if thread.part.index == index && thread.part.on.load(Relaxed) && thread.in_use.load(Acquire) == 1 {
@@ -315,7 +391,10 @@ pub fn creates(child: &mut Thread) {
     if scheduled().is_some() {
         child.part.index = NEXT.fetch_add(1, Relaxed);
         child.part.op.store(Op::ThreadStart as u32, Relaxed);
-        child.part.on.store(true, Relaxed);
+        if explores() {
+            explore::creates(child);
+        }
+        child.part.on.store(true, SeqCst);
     }
 }
 
@@ -329,13 +408,18 @@ pub fn created(child: &Thread) {
 /// It could not be created.
 pub fn creates_not(child: &Thread) {
     if child.part.on.swap(false, Relaxed) {
+        explore::creates_not(child);
         NEXT.fetch_sub(1, Relaxed);
     }
 }
 
 /// A new thread waits for its turn.
 pub fn starts(thread: &mut Thread) {
-    if thread.part.on.load(Relaxed) {
+    if !thread.part.on.load(Relaxed) {
+        baton::starts_again();
+    } else if explores() {
+        explore::starts(thread);
+    } else {
         wait(thread);
     }
 }
@@ -343,13 +427,20 @@ pub fn starts(thread: &mut Thread) {
 /// A thread's function has ended: a point, and when it is named again, its end.
 pub fn ends() {
     if let Some(thread) = scheduled() {
-        point(thread, Op::ThreadEnd, 0, 0);
+        let handle = thread.pthread.load(Relaxed) as usize;
+        point(thread, Op::ThreadEnd, if explores() { handle } else { 0 }, 0);
+    } else {
+        baton::again(Op::ThreadEnd, 0);
     }
 }
 
 /// What is scheduled of the thread is over: the next one is named.
 pub fn has_ended(thread: &mut Thread) {
-    if thread.part.on.swap(false, SeqCst) && is_on() {
+    if !thread.part.on.swap(false, SeqCst) {
+        baton::ends_again(thread);
+    } else if explores() {
+        explore::has_ended(thread);
+    } else if is_on() {
         step(thread);
     }
 }
@@ -363,6 +454,12 @@ pub fn obtain<R>(op: Op, object: usize, attempt: impl Fn() -> Option<R>) -> Opti
             return Some(result);
         }
         let thread = scheduled()?;
+        if explores() {
+            let mark = deadlock::mark(kind(op), object, thread);
+            let wanted = Wanted { kind: kind(op), object, mark };
+            explore::point(thread, &About { again: true, ..About::new(op, object, wanted) });
+            continue;
+        }
         // One point, or two if it finds the object busy at the first. What the thesis does not know is a point only if it
         // has to wait.
         if is_rich() || is_plain_point(op) && tries == 1 {
@@ -370,6 +467,22 @@ pub fn obtain<R>(op: Op, object: usize, attempt: impl Fn() -> Option<R>) -> Opti
         }
         point(thread, op, object, 0);
         tries += 1;
+    }
+}
+
+/// The same for a call that gives up when its time is over, at `until_ns`: nothing then. Exploring only.
+pub fn obtain_in_time<R>(op: Op, object: usize, until_ns: u64, attempt: impl Fn() -> Option<R>) -> Option<R> {
+    let mut again = false;
+    loop {
+        let thread = scheduled()?;
+        let wanted = Wanted { kind: hoped(op), object, mark: 0 };
+        let about = About { timed: true, until_ns, again, ..About::new(op, object, wanted) };
+        let late = explore::point(thread, &about);
+        match attempt() {
+            Some(result) => return Some(result),
+            None if late => return None,
+            None => again = true,
+        }
     }
 }
 
@@ -399,11 +512,17 @@ pub fn could_run(thread: &Thread) -> bool {
 pub fn wait_for_condition(
     c: usize,
     m: usize,
-    timed: bool,
+    until_ns: Option<u64>,
     release: impl FnOnce(),
     attempt: impl Fn() -> bool,
 ) -> Option<bool> {
     let thread = scheduled()?;
+    let timed = until_ns.is_some();
+    if explores() {
+        let late = wait_to_be_chosen(thread, c, m, until_ns, release);
+        obtain(Op::MutexLock, m, || attempt().then_some(()))?;
+        return Some(late);
+    }
     if !is_rich() {
         return wait_plainly(thread, c, m, timed, release, attempt);
     }
@@ -417,6 +536,27 @@ pub fn wait_for_condition(
     thread.part.condition.store(0, Relaxed);
     obtain(Op::MutexLock, m, || attempt().then_some(()))?;
     Some(late)
+}
+
+/// Gives the mutex up and waits for a signal. Whether it came too late.
+fn wait_to_be_chosen(thread: &mut Thread, c: usize, m: usize, until_ns: Option<u64>, release: impl FnOnce()) -> bool {
+    let nothing = Wanted { kind: want::NOTHING, object: 0, mark: 0 };
+    explore::point(thread, &About { other: c, ..About::new(Op::MutexUnlock, m, nothing) });
+    arrive(thread, c);
+    release();
+    let timed = until_ns.is_some();
+    let wanted = Wanted { kind: want::CONDITION, object: c, mark: m as u64 };
+    let op = if timed { Op::CondTimed } else { Op::CondWait };
+    let about = About { other: m, timed, until_ns: until_ns.unwrap_or(0), ..About::new(op, c, wanted) };
+    let mut late = explore::point(thread, &about);
+    let mut woken = take_signal(thread, c);
+    while !woken && !late && !thread.is_cancelled.load(Acquire) {
+        // It only had a signal handler to run.
+        late = explore::point(thread, &About { again: true, ..about });
+        woken = take_signal(thread, c);
+    }
+    thread.part.condition.store(0, Relaxed);
+    late && !woken
 }
 
 /// As the thesis has it: whoever is named is woken. A timed wait counts as unlock and lock, and times out.

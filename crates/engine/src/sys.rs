@@ -247,3 +247,33 @@ pub fn each_task(mut body: impl FnMut(u32)) -> bool {
         }
     }
 }
+
+/// The processor time that thread `tid` of this process has used.
+pub fn cpu_ns_of(tid: u32) -> i64 {
+    /// A thread's own clock, by the scheduler's count.
+    const OF_THREAD: u32 = 6;
+    clock_ns((!tid << 3 | OF_THREAD) as c_int)
+}
+
+/// Whether thread `tid` of this process sleeps in the kernel.
+pub fn is_asleep(tid: u32) -> bool {
+    let mut room = [0u8; 64];
+    let mut path = crate::store::Path { to: &mut room, length: 0 };
+    if !path.push(b"/proc/self/task/").push_number(tid.into()).push(b"/stat").finish() {
+        return false;
+    }
+    let mut text = [0u8; 256];
+    // SAFETY: the path ends in a zero byte, and the buffer is as long as said.
+    let length = unsafe {
+        let fd = openat(libc::AT_FDCWD as usize, room.as_ptr() as usize, libc::O_CLOEXEC as usize, 0);
+        if fd < 0 {
+            return false;
+        }
+        let length = pread(fd as usize, text.as_mut_ptr() as usize, text.len(), 0);
+        close(fd as usize);
+        length.max(0) as usize
+    };
+    // The state stands behind the name, which may hold anything.
+    let text = &text[..length];
+    text.iter().rposition(|byte| *byte == b')').and_then(|at| text.get(at + 2)) == Some(&b'S')
+}

@@ -162,8 +162,9 @@ pub struct Turn<'a, O: Object> {
     pub cancels: bool,
     /// The call in a form that does not wait, for when a schedule is followed: `None` if it would have to.
     pub attempt: Option<&'a dyn Fn() -> Option<c_int>>,
-    /// What the call returns when its time is over, if it has one.
+    /// What the call returns when its time is over, if it has one, and when that is in virtual time.
     pub late: c_int,
+    pub until_ns: u64,
 }
 
 fn never(_: c_int) -> bool {
@@ -172,7 +173,7 @@ fn never(_: c_int) -> bool {
 
 impl<'a, O: Object> Turn<'a, O> {
     pub fn new(op: Op, address: usize, object: &'a O) -> Self {
-        Turn { op, address, object, obtained: never, polls: false, cancels: false, attempt: None, late: 0 }
+        Turn { op, address, object, obtained: never, polls: false, cancels: false, attempt: None, late: 0, until_ns: 0 }
     }
 
     /// Failing is finding nothing.
@@ -189,6 +190,7 @@ impl<'a, O: Object> Turn<'a, O> {
             self.record(thread, result);
             return result;
         }
+        schedule::before(self.op, self.address);
         let Some(step) = thread.step_at(self.op, self.address) else { return real() };
         if step.result == CANCELLED {
             cancelled_here(thread, self.op, self.address);
@@ -210,6 +212,11 @@ impl<'a, O: Object> Turn<'a, O> {
     /// Following a schedule: what the call returns, made when this thread is named; `None` if the real call is to be made.
     #[inline]
     fn scheduled(&self) -> Option<c_int> {
+        if self.late != 0 && schedule::explores() {
+            let attempt = self.attempt?;
+            let result = schedule::obtain_in_time(self.op, self.address, self.until_ns, attempt);
+            return result.or_else(|| schedule::takes_part().then_some(self.late));
+        }
         schedule::before(self.op, self.address);
         let attempt = self.attempt.filter(|_| schedule::is_on())?;
         if self.late != 0 && schedule::is_rich() {
@@ -252,8 +259,8 @@ impl<'a, O: Object> Turn<'a, O> {
     /// An ordered operation that does not block and comes before its real call (a post): `real` returns 0 or an error.
     pub fn release(&self, real: impl FnOnce() -> c_int) -> c_int {
         let Some(thread) = enter() else { return real() };
+        schedule::before(self.op, self.address);
         if recording() {
-            schedule::before(self.op, self.address);
             thread.begin();
             self.object.took(thread);
             if process::get().is_rich() {
@@ -265,13 +272,16 @@ impl<'a, O: Object> Turn<'a, O> {
             }
             thread.happen();
             thread.finish();
+            schedule::behind();
             return result;
         }
         let Some(step) = thread.step_at(self.op, self.address) else { return real() };
         self.object.wait(thread, step.order);
         self.object.taken(thread);
         self.replayed(thread, step.result);
-        real()
+        let result = real();
+        schedule::behind();
+        result
     }
 }
 

@@ -143,6 +143,14 @@ impl RwLock {
         self.writing.load(SeqCst) as u32
     }
 
+    /// Whether anybody has it for reading.
+    pub fn is_read(&self) -> bool {
+        /// Above these bits of the first word stands how many read.
+        const FLAGS: u32 = 3;
+        // SAFETY: the word is there; others change it.
+        unsafe { (&raw const self.state[0]).read_volatile() >> FLAGS != 0 }
+    }
+
     /// Whether the thread has it for writing.
     pub fn is_written_by(&self, tid: u32) -> bool {
         self.writing.load(Relaxed) as u32 == tid
@@ -185,6 +193,16 @@ impl Sem {
     /// A thread has got it.
     pub fn took(&self) {
         self.promised.fetch_sub(1, SeqCst);
+    }
+
+    /// Whether other processes may use it.
+    pub fn is_shared(&self) -> bool {
+        self.private != 0
+    }
+
+    /// Whether it can be had at once.
+    pub fn is_there(&self) -> bool {
+        self.value.load(SeqCst) as u32 != 0
     }
 
     /// Whether it can come to a waiter without any more posts of this process.

@@ -17,6 +17,7 @@
 
 pub mod board;
 pub mod check;
+pub mod choices;
 pub mod entry;
 pub mod layout;
 pub mod matches;

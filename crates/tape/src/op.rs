@@ -75,6 +75,7 @@ ops! {
     Exit = 96 "exit",
     Abort = 97 "abort",
     Misc = 100 "call",
+    Baton = 101 "wait for its turn",
     MpiStart = 110 "start MPI",
     MpiRecv = 111 "receive message",
     MpiPost = 112 "ask for message",

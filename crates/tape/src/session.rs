@@ -95,6 +95,10 @@ pub mod flag {
     pub const DEADLOCK: u32 = 8;
     /// The first process follows the schedule in the take.
     pub const FOLLOW: u32 = 16;
+    /// A strategy chooses who goes on in the first process, as the choices file in the take says.
+    pub const EXPLORE: u32 = 32;
+    /// The recording was explored: a replay passes the baton on as it did.
+    pub const BATON: u32 = 64;
 }
 
 /// What a thread does when its tape has no more events and the recording did not end there by itself.

@@ -6,10 +6,11 @@
 //! signals are only counted.
 
 use crate::glibc::Mutex;
-use crate::handle::mutex;
+use crate::handle::{mutex, time};
 use crate::table::cond::real;
 use crate::table::mutex::real as real_mutex;
 use libc::{EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, pthread_cond_t, timespec};
+use retake_engine::baton;
 use retake_engine::deadlock::{self, Wanted, want};
 use retake_engine::objects::{Meeting, Object};
 use retake_engine::park;
@@ -21,17 +22,17 @@ use retake_tape::op::Op;
 
 pub unsafe fn wait(c: *mut pthread_cond_t, m: *mut Mutex) -> c_int {
     // SAFETY: the program's condition and mutex.
-    unsafe { wait_by(Op::CondWait, c, m, || for_ever(c, m, || real::pthread_cond_wait(c, m))) }
+    unsafe { wait_by(Op::CondWait, c, m, None, || for_ever(c, m, || real::pthread_cond_wait(c, m))) }
 }
 
 pub unsafe fn timedwait(c: *mut pthread_cond_t, m: *mut Mutex, until: *const timespec) -> c_int {
     // SAFETY: the program's condition and mutex.
-    unsafe { wait_by(Op::CondTimed, c, m, || real::pthread_cond_timedwait(c, m, until)) }
+    unsafe { wait_by(Op::CondTimed, c, m, Some(time::when(until)), || real::pthread_cond_timedwait(c, m, until)) }
 }
 
 pub unsafe fn clockwait(c: *mut pthread_cond_t, m: *mut Mutex, id: clockid_t, until: *const timespec) -> c_int {
     // SAFETY: the program's condition and mutex.
-    unsafe { wait_by(Op::CondTimed, c, m, || real::pthread_cond_clockwait(c, m, id, until)) }
+    unsafe { wait_by(Op::CondTimed, c, m, Some(time::when(until)), || real::pthread_cond_clockwait(c, m, id, until)) }
 }
 
 /// Waits for the condition, possibly for ever.
@@ -47,11 +48,17 @@ fn has_mutex(result: i64) -> bool {
 }
 
 /// Waits by `call`; the mutex is `m`. Also for C11.
-pub unsafe fn wait_by(op: Op, c: *mut pthread_cond_t, m: *mut Mutex, call: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn wait_by(
+    op: Op,
+    c: *mut pthread_cond_t,
+    m: *mut Mutex,
+    until_ns: Option<u64>,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
     if turn::recording() {
         // SAFETY: the program's condition and mutex.
-        if let Some(result) = unsafe { scheduled(thread, op, c, m) } {
+        if let Some(result) = unsafe { scheduled(thread, op, c, m, until_ns) } {
             return result;
         }
         turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
@@ -72,7 +79,13 @@ pub unsafe fn wait_by(op: Op, c: *mut pthread_cond_t, m: *mut Mutex, call: impl 
 }
 
 /// Following a schedule: nobody waits for the real condition. `None` if no schedule is followed.
-unsafe fn scheduled(thread: &mut Thread, op: Op, c: *mut pthread_cond_t, m: *mut Mutex) -> Option<c_int> {
+unsafe fn scheduled(
+    thread: &mut Thread,
+    op: Op,
+    c: *mut pthread_cond_t,
+    m: *mut Mutex,
+    until_ns: Option<u64>,
+) -> Option<c_int> {
     if !schedule::takes_part() {
         return None;
     }
@@ -85,7 +98,7 @@ unsafe fn scheduled(thread: &mut Thread, op: Op, c: *mut pthread_cond_t, m: *mut
             real_mutex::pthread_mutex_unlock(m);
         };
         let attempt = || real_mutex::pthread_mutex_trylock(m) == 0;
-        let waited = schedule::wait_for_condition(c as usize, m as usize, op == Op::CondTimed, release, attempt);
+        let waited = schedule::wait_for_condition(c as usize, m as usize, until_ns, release, attempt);
         let result = match waited {
             Some(late) => {
                 if late {
@@ -144,11 +157,13 @@ unsafe fn replay(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     // A handler that ran inside the wait ran without the mutex, and whoever waited for ever did not keep it.
-    let given = thread.is_signal_next() || thread.is_at_end();
+    baton::again(Op::CondWait, c as usize);
+    let given = baton::is_passed() || thread.is_signal_next() || thread.is_at_end();
     if given {
         turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
         // SAFETY: the waiter has its mutex.
         unsafe { mutex::give(m, || real_mutex::pthread_mutex_unlock(m)) };
+        baton::again(op, c as usize);
     }
     let Some(step) = thread.step_at(op, c as usize) else {
         if given {
@@ -199,8 +214,8 @@ pub unsafe fn broadcast(c: *mut pthread_cond_t) -> c_int {
 /// Signals by `call`. An event, so that a waiter can name it.
 pub unsafe fn signal_by(op: Op, c: *mut pthread_cond_t, call: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
+    schedule::before(op, c as usize);
     if turn::recording() {
-        schedule::before(op, c as usize);
         schedule::signals(c as usize, op == Op::CondBroadcast);
         thread.begin();
         let condition = Meeting(c as usize);
@@ -209,13 +224,16 @@ pub unsafe fn signal_by(op: Op, c: *mut pthread_cond_t, call: impl FnOnce() -> c
         thread.happen();
         thread.finish();
         turn::tell(thread, op, thread.count(), c as usize, 0, 0);
-        return call();
+        let result = call();
+        schedule::behind();
+        return result;
     }
     if thread.step(op).is_none() {
         return call();
     }
     thread.happened();
     turn::tell(thread, op, thread.count(), c as usize, 0, 0);
+    schedule::behind();
     0
 }
 

@@ -6,6 +6,7 @@
 
 use crate::glibc::Mutex;
 use crate::handle::input::note_unsupported;
+use crate::handle::time;
 use crate::table::mutex::real;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, timespec};
@@ -108,7 +109,7 @@ unsafe fn replay_hand_over(thread: *mut Thread, m: *mut Mutex) -> bool {
 #[inline(never)]
 unsafe fn lock_slowly(m: *mut Mutex, from: usize) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexLock, m, from, || lock_or_wait(m)) }
+    unsafe { acquire(Op::MutexLock, m, from, 0, || lock_or_wait(m)) }
 }
 
 /// Locks by the real functions. Only one who has to wait tells what it waits for.
@@ -127,20 +128,20 @@ unsafe fn lock_or_wait(m: *mut Mutex) -> c_int {
 
 pub unsafe fn trylock(m: *mut Mutex) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexTry, m, 0, || real::pthread_mutex_trylock(m)) }
+    unsafe { acquire(Op::MutexTry, m, 0, 0, || real::pthread_mutex_trylock(m)) }
 }
 
 pub unsafe fn timedlock(m: *mut Mutex, until: *const timespec) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexTimed, m, 0, || real::pthread_mutex_timedlock(m, until)) }
+    unsafe { acquire(Op::MutexTimed, m, 0, time::when(until), || real::pthread_mutex_timedlock(m, until)) }
 }
 
 pub unsafe fn clocklock(m: *mut Mutex, id: clockid_t, until: *const timespec) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexTimed, m, 0, || real::pthread_mutex_clocklock(m, id, until)) }
+    unsafe { acquire(Op::MutexTimed, m, 0, time::when(until), || real::pthread_mutex_clocklock(m, id, until)) }
 }
 
-unsafe fn acquire(op: Op, m: *mut Mutex, from: usize, call: impl FnOnce() -> c_int) -> c_int {
+unsafe fn acquire(op: Op, m: *mut Mutex, from: usize, until_ns: u64, call: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program's mutex.
     unsafe {
         if (*m).is_robust() && Meeting(m as usize).is_out_of_reach() {
@@ -160,14 +161,14 @@ unsafe fn acquire(op: Op, m: *mut Mutex, from: usize, call: impl FnOnce() -> c_i
         let attempt: Option<&dyn Fn() -> Option<c_int>> = if waits { Some(&attempt) } else { None };
         match &slot {
             Some(slot) => {
-                let turn = Turn { obtained, polls: !waits, attempt, late, ..Turn::new(op, m as usize, slot) };
+                let turn = Turn { obtained, polls: !waits, attempt, late, until_ns, ..Turn::new(op, m as usize, slot) };
                 let result = turn.acquire(call, again);
                 if turn::recording() && (result == 0 || obtained(result)) {
                     slot.set_from(from as u32);
                 }
                 result
             }
-            None => Turn { obtained, polls: !waits, attempt, late, ..Turn::new(op, m as usize, &meeting) }
+            None => Turn { obtained, polls: !waits, attempt, late, until_ns, ..Turn::new(op, m as usize, &meeting) }
                 .acquire(call, again),
         }
     }
@@ -238,7 +239,12 @@ unsafe fn unlock_slowly(m: *mut Mutex) -> c_int {
         } else {
             schedule::plain_point(Op::MutexUnlock, m as usize);
         }
-        turn::releasing(|| give(m, || real::pthread_mutex_unlock(m)))
+        let gives = (*m).will_be_free(sys_tid());
+        let result = turn::releasing(|| give(m, || real::pthread_mutex_unlock(m)));
+        if gives {
+            schedule::behind();
+        }
+        result
     }
 }
 

@@ -41,6 +41,7 @@ fn needs(wanted: Wanted, thread: &Thread) -> Need<'static> {
         match wanted.kind {
             want::MUTEX => mutex(object, thread, wanted.mark == OWN),
             want::READ | want::WRITE => match (*(object as *const RwLock)).written_by() {
+                0 if wanted.kind == want::WRITE && !(*(object as *const RwLock)).is_read() => Need::Nothing,
                 0 if wanted.kind == want::WRITE => Need::Readers,
                 0 => Need::Nothing,
                 tid if tid == thread.tid => Need::Nothing,
@@ -54,7 +55,15 @@ fn needs(wanted: Wanted, thread: &Thread) -> Need<'static> {
                     // It, or another that waits there, is on its way, and needs its mutex.
                     return mutex(wanted.mark as usize, thread, false);
                 }
-                anyone(condition.is_out_of_reach())
+                if condition.is_out_of_reach() { Need::Outside } else { anyone(false) }
+            }
+            want::SEMAPHORE if schedule::is_on() => {
+                let semaphore = &*(object as *const Sem);
+                if semaphore.is_shared() && !semaphore.is_there() {
+                    Need::Outside
+                } else {
+                    anyone(semaphore.is_there())
+                }
             }
             want::SEMAPHORE => anyone((*(object as *const Sem)).can_come()),
             want::BARRIER if schedule::is_on() => anyone(!schedule::is_held(thread, object)),
@@ -85,7 +94,11 @@ unsafe fn mutex(object: usize, thread: &Thread, own: bool) -> Need<'static> {
 
 /// What any thread can give, unless it has come, or a handler can give it.
 fn anyone(has_come: bool) -> Need<'static> {
-    if has_come || signal::has_handlers() { Need::Nothing } else { Need::Anyone }
+    match has_come {
+        true => Need::Nothing,
+        false if signal::has_handlers() => Need::Outside,
+        false => Need::Anyone,
+    }
 }
 
 /// Whether the thread's function has not ended.

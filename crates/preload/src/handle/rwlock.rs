@@ -2,6 +2,7 @@
 
 use crate::glibc::RwLock;
 use crate::handle::mutex::sys_tid;
+use crate::handle::time;
 use crate::table::rwlock::real;
 use libc::{EBUSY, ETIMEDOUT, c_int, clockid_t, timespec};
 use retake_engine::deadlock::{self, want};
@@ -11,13 +12,14 @@ use retake_engine::thread;
 use retake_engine::turn::{self, Turn};
 use retake_tape::op::Op;
 
-unsafe fn read(op: Op, l: *mut RwLock, call: impl FnOnce() -> c_int) -> c_int {
+unsafe fn read(op: Op, l: *mut RwLock, until_ns: u64, call: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program's lock.
     unsafe {
         let object = Readers((*l).crew());
         let mut turn = Turn::new(op, l as usize, &object);
         turn.polls = op == Op::RwTryRead;
         turn.late = if op == Op::RwTimedRead { ETIMEDOUT } else { 0 };
+        turn.until_ns = until_ns;
         let attempt = || Some(real::pthread_rwlock_tryrdlock(l)).filter(|result| *result != EBUSY);
         turn.attempt = if turn.polls { None } else { Some(&attempt) };
         let result = turn.acquire(call, || real::pthread_rwlock_rdlock(l));
@@ -30,13 +32,14 @@ unsafe fn read(op: Op, l: *mut RwLock, call: impl FnOnce() -> c_int) -> c_int {
     }
 }
 
-unsafe fn write(op: Op, l: *mut RwLock, call: impl FnOnce() -> c_int) -> c_int {
+unsafe fn write(op: Op, l: *mut RwLock, until_ns: u64, call: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program's lock.
     unsafe {
         let object = Writer((*l).crew());
         let mut turn = Turn::new(op, l as usize, &object);
         turn.polls = op == Op::RwTryWrite;
         turn.late = if op == Op::RwTimedWrite { ETIMEDOUT } else { 0 };
+        turn.until_ns = until_ns;
         let attempt = || Some(real::pthread_rwlock_trywrlock(l)).filter(|result| *result != EBUSY);
         turn.attempt = if turn.polls { None } else { Some(&attempt) };
         turn.acquire(call, || real::pthread_rwlock_wrlock(l))
@@ -46,7 +49,7 @@ unsafe fn write(op: Op, l: *mut RwLock, call: impl FnOnce() -> c_int) -> c_int {
 pub unsafe fn rdlock(l: *mut RwLock) -> c_int {
     // SAFETY: the program's lock; so for the others.
     unsafe {
-        read(Op::RwRead, l, || match real::pthread_rwlock_tryrdlock(l) {
+        read(Op::RwRead, l, 0, || match real::pthread_rwlock_tryrdlock(l) {
             EBUSY => deadlock::blocking(Op::RwRead, want::READ, l as usize, || real::pthread_rwlock_rdlock(l)),
             result => result,
         })
@@ -55,23 +58,23 @@ pub unsafe fn rdlock(l: *mut RwLock) -> c_int {
 
 pub unsafe fn tryrdlock(l: *mut RwLock) -> c_int {
     // SAFETY: as above.
-    unsafe { read(Op::RwTryRead, l, || real::pthread_rwlock_tryrdlock(l)) }
+    unsafe { read(Op::RwTryRead, l, 0, || real::pthread_rwlock_tryrdlock(l)) }
 }
 
 pub unsafe fn timedrdlock(l: *mut RwLock, until: *const timespec) -> c_int {
     // SAFETY: as above.
-    unsafe { read(Op::RwTimedRead, l, || real::pthread_rwlock_timedrdlock(l, until)) }
+    unsafe { read(Op::RwTimedRead, l, time::when(until), || real::pthread_rwlock_timedrdlock(l, until)) }
 }
 
 pub unsafe fn clockrdlock(l: *mut RwLock, id: clockid_t, until: *const timespec) -> c_int {
     // SAFETY: as above.
-    unsafe { read(Op::RwTimedRead, l, || real::pthread_rwlock_clockrdlock(l, id, until)) }
+    unsafe { read(Op::RwTimedRead, l, time::when(until), || real::pthread_rwlock_clockrdlock(l, id, until)) }
 }
 
 pub unsafe fn wrlock(l: *mut RwLock) -> c_int {
     // SAFETY: as above.
     unsafe {
-        write(Op::RwWrite, l, || match real::pthread_rwlock_trywrlock(l) {
+        write(Op::RwWrite, l, 0, || match real::pthread_rwlock_trywrlock(l) {
             EBUSY => deadlock::blocking(Op::RwWrite, want::WRITE, l as usize, || real::pthread_rwlock_wrlock(l)),
             result => result,
         })
@@ -80,17 +83,17 @@ pub unsafe fn wrlock(l: *mut RwLock) -> c_int {
 
 pub unsafe fn trywrlock(l: *mut RwLock) -> c_int {
     // SAFETY: as above.
-    unsafe { write(Op::RwTryWrite, l, || real::pthread_rwlock_trywrlock(l)) }
+    unsafe { write(Op::RwTryWrite, l, 0, || real::pthread_rwlock_trywrlock(l)) }
 }
 
 pub unsafe fn timedwrlock(l: *mut RwLock, until: *const timespec) -> c_int {
     // SAFETY: as above.
-    unsafe { write(Op::RwTimedWrite, l, || real::pthread_rwlock_timedwrlock(l, until)) }
+    unsafe { write(Op::RwTimedWrite, l, time::when(until), || real::pthread_rwlock_timedwrlock(l, until)) }
 }
 
 pub unsafe fn clockwrlock(l: *mut RwLock, id: clockid_t, until: *const timespec) -> c_int {
     // SAFETY: as above.
-    unsafe { write(Op::RwTimedWrite, l, || real::pthread_rwlock_clockwrlock(l, id, until)) }
+    unsafe { write(Op::RwTimedWrite, l, time::when(until), || real::pthread_rwlock_clockwrlock(l, id, until)) }
 }
 
 pub unsafe fn unlock(l: *mut RwLock) -> c_int {
@@ -106,6 +109,8 @@ pub unsafe fn unlock(l: *mut RwLock) -> c_int {
                 (*l).crew().give();
             }
         }
-        turn::releasing(|| real::pthread_rwlock_unlock(l))
+        let result = turn::releasing(|| real::pthread_rwlock_unlock(l));
+        schedule::behind();
+        result
     }
 }

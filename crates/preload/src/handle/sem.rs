@@ -3,6 +3,7 @@
 
 use crate::errno;
 use crate::glibc::Sem;
+use crate::handle::time;
 use crate::table::sem::real;
 use libc::{c_int, c_uint, clockid_t, timespec};
 use retake_engine::deadlock::{self, want};
@@ -24,12 +25,13 @@ fn result(reason: c_int) -> c_int {
     }
 }
 
-unsafe fn take(op: Op, s: *mut Sem, call: impl FnOnce() -> c_int) -> c_int {
+unsafe fn take(op: Op, s: *mut Sem, until_ns: u64, call: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program's semaphore.
     let object = unsafe { (*s).touch() };
     let mut turn = Turn::new(op, s as usize, &object);
     turn.polls = op == Op::SemTry;
     turn.cancels = true;
+    turn.until_ns = until_ns;
     turn.late = if op == Op::SemTimed { libc::ETIMEDOUT } else { 0 };
     // SAFETY: the program's semaphore.
     let attempt = || Some(reason(unsafe { real::sem_trywait(s) })).filter(|result| *result != libc::EAGAIN);
@@ -58,23 +60,23 @@ unsafe fn take(op: Op, s: *mut Sem, call: impl FnOnce() -> c_int) -> c_int {
 pub unsafe fn wait(s: *mut Sem) -> c_int {
     // SAFETY: the program's semaphore; so for the others.
     unsafe {
-        take(Op::SemWait, s, || deadlock::blocking(Op::SemWait, want::SEMAPHORE, s as usize, || real::sem_wait(s)))
+        take(Op::SemWait, s, 0, || deadlock::blocking(Op::SemWait, want::SEMAPHORE, s as usize, || real::sem_wait(s)))
     }
 }
 
 pub unsafe fn trywait(s: *mut Sem) -> c_int {
     // SAFETY: as above.
-    unsafe { take(Op::SemTry, s, || real::sem_trywait(s)) }
+    unsafe { take(Op::SemTry, s, 0, || real::sem_trywait(s)) }
 }
 
 pub unsafe fn timedwait(s: *mut Sem, until: *const timespec) -> c_int {
     // SAFETY: as above.
-    unsafe { take(Op::SemTimed, s, || real::sem_timedwait(s, until)) }
+    unsafe { take(Op::SemTimed, s, time::when(until), || real::sem_timedwait(s, until)) }
 }
 
 pub unsafe fn clockwait(s: *mut Sem, id: clockid_t, until: *const timespec) -> c_int {
     // SAFETY: as above.
-    unsafe { take(Op::SemTimed, s, || real::sem_clockwait(s, id, until)) }
+    unsafe { take(Op::SemTimed, s, time::when(until), || real::sem_clockwait(s, id, until)) }
 }
 
 pub unsafe fn post(s: *mut Sem) -> c_int {

@@ -7,6 +7,7 @@
 use crate::handle::modules;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
+use retake_engine::schedule;
 use retake_engine::turn;
 
 static REAL: AtomicUsize = AtomicUsize::new(0);
@@ -22,9 +23,11 @@ pub fn before() {
 /// The dynamic linker is done. Takes what it wants to be called at the end, and returns what to call instead.
 extern "C" fn begins(finish: usize) -> usize {
     if !modules::has_mpi() || !turn::is_in_library() {
+        schedule::begin_exploring();
         return finish;
     }
     turn::leave_library();
+    schedule::begin_exploring();
     FINISH.store(finish, Relaxed);
     if finish == 0 { 0 } else { ends as *const () as usize }
 }

@@ -4,6 +4,7 @@ use crate::glibc::{Barrier, once_is_done, once_is_under_way};
 use crate::handle::modules::is_unwinders;
 use crate::table::sync::{Routine, real};
 use libc::{c_int, pthread_barrier_t, pthread_spinlock_t};
+use retake_engine::baton;
 use retake_engine::deadlock::{self, want};
 use retake_engine::objects::{Meeting, Nothing, Object};
 use retake_engine::schedule;
@@ -36,7 +37,9 @@ pub unsafe fn spin_unlock(l: *mut pthread_spinlock_t) -> c_int {
         turn::tell(thread, Op::SpinUnlock, 0, l as usize, 0, 0);
     }
     // SAFETY: the program's lock.
-    turn::releasing(|| unsafe { real::pthread_spin_unlock(l) })
+    let result = turn::releasing(|| unsafe { real::pthread_spin_unlock(l) });
+    schedule::behind();
+    result
 }
 
 pub unsafe fn spin_init(l: *mut pthread_spinlock_t, shared: c_int) -> c_int {
@@ -51,6 +54,18 @@ pub unsafe fn spin_init(l: *mut pthread_spinlock_t, shared: c_int) -> c_int {
 pub unsafe fn barrier_wait(b: *mut pthread_barrier_t) -> c_int {
     // SAFETY: the program's barrier.
     let arrive = || i64::from(unsafe { real::pthread_barrier_wait(b) });
+    let told_arriving = || {
+        if let Some(thread) = turn::enter() {
+            turn::tell(thread, Op::Barrier, 0, b as usize, 0, rich::WAITS);
+        }
+    };
+    if baton::is_passed() {
+        // Arriving and leaving are points: who passes the baton on there needs no barrier.
+        baton::again(Op::Barrier, b as usize);
+        told_arriving();
+        baton::again(Op::Barrier, b as usize);
+        return turn::outcome_at(Op::Barrier, b as usize, false, arrive, |_| {}) as c_int;
+    }
     let result = turn::outcome_at(
         Op::Barrier,
         b as usize,
@@ -65,9 +80,7 @@ pub unsafe fn barrier_wait(b: *mut pthread_barrier_t) -> c_int {
         },
         |_| {
             // Arriving is told, too: it is half of what happens here.
-            if let Some(thread) = turn::enter() {
-                turn::tell(thread, Op::Barrier, 0, b as usize, 0, rich::WAITS);
-            }
+            told_arriving();
             // SAFETY: the program's barrier.
             unsafe { real::pthread_barrier_wait(b) };
         },
@@ -164,11 +177,12 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
     // SAFETY: the program's guard.
     let call = || unsafe { real::__cxa_guard_acquire(guard) };
     let Some(thread) = turn::enter() else { return call() };
+    // SAFETY: the program's guard: its first byte says whether the variable is made.
+    let is_made = || unsafe { core::ptr::read_volatile(guard) } != 0;
     if turn::recording() {
         // SAFETY: the program's guard: its second byte says whether the variable is being made.
         let is_under_way = || unsafe { core::ptr::read_volatile(guard.add(1)) } != 0;
-        // SAFETY: as above; its first byte says whether it is made.
-        if !is_under_way() && unsafe { core::ptr::read_volatile(guard) } == 0 {
+        if !is_made() && (schedule::explores() || !is_under_way()) {
             schedule::before(Op::Once, guard as usize);
         }
         let _ = schedule::obtain(Op::Once, guard as usize, || (!is_under_way()).then_some(()));
@@ -178,9 +192,11 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
         }
         return result;
     }
+    if !is_made() {
+        baton::again(Op::Once, guard as usize);
+    }
     if !thread.makes(guard as i64) {
-        // SAFETY: the guard's first byte says whether the variable is made.
-        wait_outside(thread, || unsafe { core::ptr::read_volatile(guard) } != 0);
+        wait_outside(thread, is_made);
         return 0;
     }
     let Some(step) = thread.step(Op::Once) else { return call() };

@@ -1,6 +1,6 @@
 //! Threads: each is named by its place in the tree of creations, which is the same in every run.
 
-use crate::handle::{callers, debugger, needs};
+use crate::handle::{callers, debugger, needs, time};
 use crate::table::thread::{Destructor, Start, real};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_key_t, pthread_t, timespec};
@@ -59,9 +59,9 @@ unsafe fn gives_mask(attributes: *const pthread_attr_t) -> bool {
 pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Thread>) -> c_int) -> c_int {
     let Some(thread) = turn::enter() else { return call(None) };
     process::get().threaded = true;
+    schedule::before(Op::ThreadCreate, 0);
     thread.creations += 1;
     if turn::recording() {
-        schedule::before(Op::ThreadCreate, 0);
         // No handler between the event and the new thread: a replay could not tell whether it ran before or after.
         let before = signals::hold();
         let number = process::next_number();
@@ -78,6 +78,7 @@ pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Th
         }
         signals::release(before);
         schedule::plain_point(Op::ThreadCreate, 0);
+        schedule::behind();
         return result;
     }
     let Some(step) = thread.step(Op::ThreadCreate) else { return call(None) };
@@ -93,6 +94,7 @@ pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Th
     };
     signals::release(before);
     turn::look_ahead();
+    schedule::behind();
     result
 }
 
@@ -196,10 +198,21 @@ impl Drop for AtEnd {
     }
 }
 
-unsafe fn join_by(op: Op, t: pthread_t, to: *mut *mut c_void, call: impl FnOnce() -> c_int) -> c_int {
+unsafe fn join_by(
+    op: Op,
+    t: pthread_t,
+    to: *mut *mut c_void,
+    until_ns: Option<u64>,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
     let mut turn = Turn::new(op, t as usize, &Nothing);
     turn.polls = op == Op::ThreadTryJoin;
     turn.cancels = true;
+    if schedule::explores()
+        && let Some(until_ns) = until_ns
+    {
+        (turn.late, turn.until_ns) = (libc::ETIMEDOUT, until_ns);
+    }
     // SAFETY: the program's thread.
     let attempt = || (!needs::runs(t)).then(|| unsafe { real::pthread_join(t, to) });
     turn.attempt = if turn.polls { None } else { Some(&attempt) };
@@ -210,7 +223,7 @@ unsafe fn join_by(op: Op, t: pthread_t, to: *mut *mut c_void, call: impl FnOnce(
 pub unsafe fn join(t: pthread_t, to: *mut *mut c_void) -> c_int {
     // SAFETY: the program's thread; so for the others.
     unsafe {
-        join_by(Op::ThreadJoin, t, to, || {
+        join_by(Op::ThreadJoin, t, to, None, || {
             deadlock::blocking(Op::ThreadJoin, want::JOIN, t as usize, || real::pthread_join(t, to))
         })
     }
@@ -218,17 +231,17 @@ pub unsafe fn join(t: pthread_t, to: *mut *mut c_void) -> c_int {
 
 pub unsafe fn tryjoin(t: pthread_t, to: *mut *mut c_void) -> c_int {
     // SAFETY: as above.
-    unsafe { join_by(Op::ThreadTryJoin, t, to, || real::pthread_tryjoin_np(t, to)) }
+    unsafe { join_by(Op::ThreadTryJoin, t, to, None, || real::pthread_tryjoin_np(t, to)) }
 }
 
 pub unsafe fn timedjoin(t: pthread_t, to: *mut *mut c_void, until: *const timespec) -> c_int {
     // SAFETY: as above.
-    unsafe { join_by(Op::ThreadJoin, t, to, || real::pthread_timedjoin_np(t, to, until)) }
+    unsafe { join_by(Op::ThreadJoin, t, to, Some(time::when(until)), || real::pthread_timedjoin_np(t, to, until)) }
 }
 
 pub unsafe fn clockjoin(t: pthread_t, to: *mut *mut c_void, id: clockid_t, until: *const timespec) -> c_int {
     // SAFETY: as above.
-    unsafe { join_by(Op::ThreadJoin, t, to, || real::pthread_clockjoin_np(t, to, id, until)) }
+    unsafe { join_by(Op::ThreadJoin, t, to, Some(time::when(until)), || real::pthread_clockjoin_np(t, to, id, until)) }
 }
 
 /// It may leave whatever it waits for, and so is not dead.

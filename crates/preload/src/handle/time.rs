@@ -7,6 +7,8 @@
 use crate::errno;
 use crate::table::time::real;
 use libc::{EINTR, c_int, c_uint, c_void, clock_t, clockid_t, time_t, timespec, timeval, tms};
+use retake_engine::baton;
+use retake_engine::explore;
 use retake_engine::process;
 use retake_engine::schedule;
 use retake_engine::sys;
@@ -18,6 +20,13 @@ use retake_tape::session::flag;
 const SECOND: i64 = 1_000_000_000;
 /// Numbers of clocks that are no `clockid_t`; those of dynamic clocks are all one.
 pub const OTHER: u8 = 10;
+/// Numbers of clocks that are one.
+const REALTIME: u8 = libc::CLOCK_REALTIME as u8;
+const REALTIME_COARSE: u8 = libc::CLOCK_REALTIME_COARSE as u8;
+const MONOTONIC: u8 = libc::CLOCK_MONOTONIC as u8;
+const MONOTONIC_RAW: u8 = libc::CLOCK_MONOTONIC_RAW as u8;
+const MONOTONIC_COARSE: u8 = libc::CLOCK_MONOTONIC_COARSE as u8;
+const BOOTTIME: u8 = libc::CLOCK_BOOTTIME as u8;
 const DAY: u8 = 12;
 const TIME: u8 = 13;
 const CPU: u8 = 14;
@@ -27,7 +36,7 @@ const TIMES: u8 = 15;
 pub fn value(id: u8, step: i64, read: impl FnOnce() -> i64) -> i64 {
     let Some(thread) = turn::enter() else { return read() };
     if turn::recording() {
-        let ns = read();
+        let ns = explored(id).unwrap_or_else(read);
         thread.begin();
         thread.clock(id, ns);
         thread.finish();
@@ -41,6 +50,37 @@ pub fn value(id: u8, step: i64, read: impl FnOnce() -> i64) -> i64 {
     };
     thread.clocks[id as usize] = ns;
     ns
+}
+
+/// The value of a clock that shows wall-clock time, or time since some start, in `unit` nanoseconds: exploring, time is
+/// virtual.
+fn explored(id: u8) -> Option<i64> {
+    match id {
+        _ if !schedule::explores() => None,
+        TIME => Some(explore::realtime_ns() / SECOND),
+        DAY | REALTIME | REALTIME_COARSE | 11 => Some(explore::realtime_ns()),
+        MONOTONIC | MONOTONIC_RAW | MONOTONIC_COARSE | BOOTTIME => Some(explore::monotonic_ns()),
+        _ => None,
+    }
+}
+
+/// The virtual time at which a wait until then is over.
+pub fn when(until: *const timespec) -> u64 {
+    // SAFETY: the program's variable.
+    match unsafe { until.as_ref() } {
+        Some(until) if schedule::explores() => explore::when(to_ns(until)),
+        _ => 0,
+    }
+}
+
+/// The virtual time at which a sleep is over: of that `length`, or until then if it is a time that a clock shows.
+fn sleeps_until(length: *const timespec, is_absolute: bool) -> u64 {
+    // SAFETY: the program's variable.
+    match unsafe { length.as_ref() } {
+        Some(_) if is_absolute => when(length),
+        Some(length) if schedule::explores() => explore::after_ns(to_ns(length).max(0) as u64),
+        _ => 0,
+    }
 }
 
 fn to_ns(time: &timespec) -> i64 {
@@ -128,11 +168,26 @@ pub unsafe fn timespec_get(to: *mut timespec, base: c_int) -> c_int {
 
 /// Sleeps by `call`, which returns 0 or a reason; the same is returned. `left` is where the rest of the time goes.
 pub unsafe fn sleep_by(length: *const timespec, left: *mut timespec, call: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: passed on to the caller.
+    unsafe { sleep_until(length, left, false, call) }
+}
+
+unsafe fn sleep_until(
+    length: *const timespec,
+    left: *mut timespec,
+    is_absolute: bool,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
     if schedule::is_on() {
         // Whoever is named next comes next, however long anybody sleeps.
         thread.rests().slept();
-        schedule::yields();
+        schedule::yields(sleeps_until(length, is_absolute));
+        return 0;
+    }
+    if baton::is_passed() {
+        thread.rests().slept();
+        baton::again(Op::Sleep, 0);
         return 0;
     }
     if turn::recording() {
@@ -204,7 +259,7 @@ pub unsafe fn nanosleep(length: *const timespec, left: *mut timespec) -> c_int {
 pub unsafe fn clock_nanosleep(id: clockid_t, flags: c_int, length: *const timespec, left: *mut timespec) -> c_int {
     // SAFETY: the program's variables.
     unsafe {
-        sleep_by(length, if flags == 0 { left } else { core::ptr::null_mut() }, || {
+        sleep_until(length, if flags == 0 { left } else { core::ptr::null_mut() }, flags != 0, || {
             real::clock_nanosleep(id, flags, length, left)
         })
     }
@@ -229,10 +284,14 @@ pub unsafe fn sched_yield() -> c_int {
         && let Some(thread) = turn::enter()
     {
         thread.rests().yielded();
-        step_back(thread);
+        if baton::is_passed() {
+            baton::again(Op::Sleep, 0);
+        } else {
+            step_back(thread);
+        }
         return 0;
     }
-    schedule::yields();
+    schedule::yields(0);
     // SAFETY: asks for nothing.
     unsafe { real::sched_yield() }
 }
