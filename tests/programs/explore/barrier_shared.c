@@ -27,7 +27,7 @@ static void *reader(void *unused) {
 }
 
 static void *stranger(void *unused) {
-    LATER();
+    MUCH_LATER();
 #ifdef REPAIRED
     pthread_barrier_wait(&other);
 #else

@@ -22,7 +22,7 @@ static void *producer(void *unused) {
 }
 
 static void *consumer(void *unused) {
-    LATER();
+    MUCH_LATER();
 #ifndef REPAIRED
     LOCK(shop);
 #endif

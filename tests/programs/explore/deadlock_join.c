@@ -19,7 +19,7 @@ static void *worker(void *unused) {
 int main(void) {
     pthread_t thread;
     START(thread, worker);
-    LATER();
+    MUCH_LATER();
 #ifdef REPAIRED
     JOIN(thread);
     LOCK(registry);

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #define LATER() usleep(20000)
+// Where it is enough that a thread is late to begin, on a machine that has other things to do.
+#define MUCH_LATER() usleep(300000)
 #define MUTEX(name) static pthread_mutex_t name = PTHREAD_MUTEX_INITIALIZER
 #define CONDITION(name) static pthread_cond_t name = PTHREAD_COND_INITIALIZER
 #define RWLOCK(name) static pthread_rwlock_t name = PTHREAD_RWLOCK_INITIALIZER

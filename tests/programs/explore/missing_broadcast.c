@@ -22,8 +22,8 @@ static void *early(void *unused) {
 }
 
 static void *late(void *unused) {
-    LATER();
-    LATER();
+    MUCH_LATER();
+    MUCH_LATER();
     enter();
     return unused;
 }
@@ -32,7 +32,7 @@ int main(void) {
     pthread_t a, b;
     START(a, early);
     START(b, late);
-    LATER();
+    MUCH_LATER();
     LOCK(lock);
     is_open = 1;
 #ifdef REPAIRED

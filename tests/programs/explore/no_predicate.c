@@ -11,7 +11,7 @@ CONDITION(done);
 static int is_done;
 
 static void *worker(void *unused) {
-    LATER();
+    MUCH_LATER();
     LOCK(lock);
     is_done = 1;
     SIGNAL(done);

@@ -10,7 +10,7 @@ MUTEX(lock);
 static const char *config;
 
 static void *worker(void *unused) {
-    LATER();
+    MUCH_LATER();
     LOCK(lock);
     assert(config);
     UNLOCK(lock);
