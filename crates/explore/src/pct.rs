@@ -11,8 +11,9 @@
 //! 1. Only points at which more than one thread can go on are counted. Where there is no choice a fall has the same
 //!    effect as one at the next point that has one, so that k is smaller and the guarantee better.
 //! 2. Threads are not known beforehand: each draws its priority when it is first seen.
-//! 3. Whoever yields or times out falls to the bottom; so does a thread that has run much longer than the whole program
-//!    was expected to, or a loop that polls would never end.
+//! 3. Whoever yields or times out draws a new priority: at the bottom for good, a thread that once slept would never
+//!    again come before one that fell at a point of change. A thread that has run much longer than the whole program was
+//!    expected to falls to the bottom, or a loop that polls would never end.
 
 use crate::plan::{DEPTH_MAX, Plan};
 use crate::random::Random;
@@ -69,7 +70,9 @@ impl Pct {
         let chosen = able.get(first)?;
         self.run = if chosen.thread == self.last { self.run + 1 } else { 0 };
         self.last = chosen.thread;
-        if chosen.is_behind() || self.run > self.patience {
+        if chosen.is_behind() {
+            self.set(chosen, random.next() | ORIGINAL);
+        } else if self.run > self.patience {
             self.bottom -= 1;
             self.run = 0;
             self.set(chosen, self.bottom);

@@ -126,3 +126,13 @@ fn surw_is_uniform_where_a_random_walk_is_not() {
     let (orders, walk) = unevenness([1, 5], kind::WALK, 5600);
     assert!(orders == 28 && walk > 1000.0, "{orders} orders, chi-square {walk}");
 }
+
+/// Who slept at its start must be able to come between the sections of one who did not.
+#[test]
+fn pct_finds_bugs_behind_a_sleep() {
+    let adds = [Lock(0), Load(1, 0), Unlock(0), Add(0, 1), Lock(0), Store(1, 0), Unlock(0)];
+    let late = [Yield].into_iter().chain(adds).collect();
+    let main = vec![Create(1), Create(2), Join(1), Join(2), Load(1, 1), Expect(1, 2)];
+    let program = Program { threads: vec![main, adds.to_vec(), late], initial: vec![] };
+    assert!(failures(&program, kind::PCT, 3, 1000) > 20);
+}
