@@ -6,7 +6,7 @@
 //! ```text
 //! online    plan + prefix --> Chooser -- point --> who goes on --> one Choice to the log    (inside the program)
 //! offline   logs --> estimates, searches, portfolio --> the next plan                       (the command line)
-//!           a failing log --> shrink --> the fewest preemptions that still fail
+//!           a failing log --> shrink --> the fewest preemptions that still fail --> decide --> the order that decides
 //!           all logs --> coverage
 //! ```
 //!
@@ -30,6 +30,8 @@ pub mod steady;
 pub mod bounded;
 #[cfg(feature = "std")]
 pub mod coverage;
+#[cfg(feature = "std")]
+pub mod decide;
 #[cfg(feature = "std")]
 pub mod estimate;
 #[cfg(feature = "std")]

@@ -1,0 +1,91 @@
+//! What decides, on examples where it is known.
+
+mod simulator;
+use retake_explore::decide::{Decision, Tried, decide};
+use retake_explore::random::Random;
+use retake_explore::shrink::{Run, Trial, shrink};
+use retake_explore::{Plan, kind};
+use retake_tape::op::Op;
+use simulator::Do::*;
+use simulator::{End, Program, run};
+
+const STEADY: Plan = Plan::new(kind::STEADY, 0);
+
+struct Runs<'a>(&'a Program, End);
+
+impl Run for Runs<'_> {
+    fn run(&mut self, choices: &[u16]) -> Option<Trial> {
+        let outcome = run(self.0, &STEADY, choices);
+        Some(Trial { failed: outcome.end == self.1, log: outcome.log })
+    }
+}
+
+/// What decides in the smallest run that fails, from each of some seeds on.
+fn decided(program: &Program) -> Vec<Decision> {
+    let of = |seed| {
+        let mut seeds = Random::new(seed);
+        let mut runs = (0..20_000).map(|_| run(program, &Plan::new(kind::WALK, seeds.next()), &[]));
+        let failing = runs.find(|outcome| outcome.end != End::Passed).expect("a random walk finds it");
+        let shrunk = shrink(&mut Runs(program, failing.end), &failing.log, 300);
+        let mut again = |choices: &[u16]| {
+            let outcome = run(program, &STEADY, choices);
+            Some(Tried { passed: outcome.end == End::Passed, log: outcome.log })
+        };
+        decide(&mut again, &shrunk.log, 50).expect("something decides")
+    };
+    (0..10).map(of).collect()
+}
+
+/// Thread, operation and object of both.
+fn told(decision: &Decision) -> [(u32, u16, u32); 2] {
+    [decision.first, decision.then].map(|step| (step.act.thread, step.act.op, step.act.object))
+}
+
+/// Each takes its first lock; then the other wants it.
+#[test]
+fn a_deadlock_is_decided_by_a_lock_that_came_too_early() {
+    let one = vec![Lock(1), Lock(2), Unlock(2), Unlock(1)];
+    let other = vec![Lock(2), Lock(1), Unlock(1), Unlock(2)];
+    for decision in decided(&Program { threads: vec![one, other], initial: vec![] }) {
+        let [(first, lock, a), (then, wants, b)] = told(&decision);
+        assert!(first != then && a == b, "{decision:?}");
+        assert_eq!([lock, wants], [Op::MutexLock as u16; 2]);
+        assert!(decision.first.is_done && !decision.then.is_done && decision.then.nth == 1, "{decision:?}");
+    }
+}
+
+/// The signal comes before the wait.
+#[test]
+fn a_lost_wake_up_is_decided_by_the_signal_and_the_wait() {
+    let waits = vec![Lock(1), Wait(2, 1), Unlock(1)];
+    let signals = vec![Lock(1), Signal(2), Unlock(1)];
+    for decision in decided(&Program { threads: vec![waits, signals], initial: vec![] }) {
+        let [(first, signal, a), (then, wait, b)] = told(&decision);
+        assert_eq!((first, then, a == b), (1, 0, true), "{decision:?}");
+        assert_eq!([signal, wait], [Op::CondSignal as u16, Op::CondWait as u16]);
+    }
+}
+
+/// The other thread's section lies between the two sections of one.
+#[test]
+fn a_lost_update_is_decided_by_the_section_in_between() {
+    let adds = || vec![Lock(1), Load(3, 0), Unlock(1), Add(0, 1), Lock(1), Store(3, 0), Unlock(1)];
+    let main = vec![Create(1), Create(2), Join(1), Join(2), Load(3, 1), Expect(1, 2)];
+    for decision in decided(&Program { threads: vec![main, adds(), adds()], initial: vec![] }) {
+        let [(first, ..), (then, ..)] = told(&decision);
+        assert!(first != then && first > 0 && then > 0, "{decision:?}");
+    }
+}
+
+/// If every order fails, none decides.
+#[test]
+fn nothing_decides_what_always_fails() {
+    let program = Program { threads: vec![vec![Lock(1), Lock(1)], vec![Lock(2), Unlock(2)]], initial: vec![] };
+    let failing = run(&program, &STEADY, &[]);
+    assert_eq!(failing.end, End::Deadlock);
+    let mut again = |choices: &[u16]| {
+        let outcome = run(&program, &STEADY, choices);
+        Some(Tried { passed: outcome.end == End::Passed, log: outcome.log })
+    };
+    assert_eq!(decide(&mut again, &failing.log, 50), None);
+}
