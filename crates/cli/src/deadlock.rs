@@ -4,7 +4,7 @@ use crate::facts::Ended;
 use crate::launch::Verdict;
 use crate::session::Mapped;
 use crate::status::{Status, say};
-use crate::symbols::Symbols;
+use crate::symbols::{Place, Symbols};
 use std::fmt::Write;
 
 /// What becomes of a program that has deadlocked.
@@ -76,10 +76,16 @@ struct Waiter {
     event: String,
     waits: String,
     object: u64,
-    holders: Vec<String>,
-    /// The lower half of the address behind the call by which the object was obtained.
-    since: u32,
+    holders: Vec<Holder>,
     pcs: Vec<u64>,
+}
+
+/// A thread that is in the way.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Holder {
+    thread: String,
+    /// The lower half of the address behind the call by which it has the object; 0 if that is not known.
+    since: u32,
 }
 
 /// What a process told of its deadlock: lines `key=value`, one `thread` line for each waiter.
@@ -112,7 +118,7 @@ impl Deadlock {
     /// All of it, one line a waiter, each followed by its stack.
     pub fn words(&self, symbols: &mut Symbols) -> String {
         let mut text = match &self.waiters[..] {
-            [only] if only.holders.contains(&only.thread) => {
+            [only] if only.holders.iter().any(|holder| holder.thread == only.thread) => {
                 format!("deadlock: thread {} waits for itself", only.thread)
             }
             [only] => format!("deadlock: thread {} waits for ever", only.thread),
@@ -121,7 +127,12 @@ impl Deadlock {
         for waiter in &self.waiters {
             let _ = write!(text, "\nretake:   {}", self.sentence(waiter, symbols));
             for place in self.stack(waiter, symbols) {
-                let _ = write!(text, "\nretake:     {place}");
+                let _ = write!(text, "\nretake:     at {place}");
+            }
+            for holder in &waiter.holders {
+                if let Some(callers) = self.callers(holder, symbols) {
+                    let _ = write!(text, "\nretake:     {} took it, called from {callers}", holder.thread);
+                }
             }
         }
         text
@@ -134,9 +145,8 @@ impl Deadlock {
             let _ = write!(text, " ({function})");
         }
         let _ = write!(text, " waits for ");
-        let holders = waiter.holders.join(", ");
         if waiter.waits == "end of thread" {
-            let _ = write!(text, "the end of thread {holders}");
+            let _ = write!(text, "the end of thread {}", waiter.names());
             return text;
         }
         let _ = write!(text, "{}", waiter.waits);
@@ -148,27 +158,45 @@ impl Deadlock {
                 let _ = write!(text, " at {:#x}", waiter.object);
             }
         }
-        let since = symbols.widened(&self.process, waiter.since).filter(|_| waiter.since != 0);
-        match (since.and_then(|pc| symbols.call(&self.process, pc)), holders.is_empty()) {
-            (_, true) => {
-                let _ = write!(text, ", which nobody is left to {}", verb(&waiter.waits));
-            }
-            (Some(place), false) => {
-                let _ = write!(text, ", held by {holders} since {place}");
-            }
-            (None, false) => {
-                let _ = write!(text, ", held by {holders}");
+        if waiter.holders.is_empty() {
+            let _ = write!(text, ", which nobody is left to {}", verb(&waiter.waits));
+        }
+        for (index, holder) in waiter.holders.iter().enumerate() {
+            let _ = write!(text, "{} {}", if index == 0 { ", held by" } else { " and" }, holder.thread);
+            if let Some(place) = self.since(holder, symbols) {
+                let _ = write!(text, " since {place}");
             }
         }
         text
     }
 
-    /// The frames of the program, without those of libc that it is blocked in.
-    fn stack(&self, waiter: &Waiter, symbols: &mut Symbols) -> Vec<String> {
+    /// The call by which the object was obtained.
+    fn since(&self, holder: &Holder, symbols: &mut Symbols) -> Option<Place> {
+        let pc = symbols.widened(&self.process, holder.since).filter(|_| holder.since != 0)?;
+        symbols.call(&self.process, pc)
+    }
+
+    /// From where the function was called in which the object was obtained, if it has not returned: it is on the stack of
+    /// its thread, which waits, too.
+    fn callers(&self, holder: &Holder, symbols: &mut Symbols) -> Option<String> {
+        let function = self.since(holder, symbols)?.function?;
+        let waiter = self.waiters.iter().find(|waiter| waiter.thread == holder.thread)?;
+        let stack = self.stack(waiter, symbols);
+        let own = stack.iter().position(|place| place.function.as_ref() == Some(&function))?;
+        let callers: Vec<String> = stack[own + 1..].iter().map(Place::to_string).collect();
+        (!callers.is_empty()).then(|| callers.join(", "))
+    }
+
+    /// The program's own lines; without debug information its frames, but not those of libc that it is blocked in.
+    fn stack(&self, waiter: &Waiter, symbols: &mut Symbols) -> Vec<Place> {
+        let lines = symbols.stack(&self.process, &waiter.pcs);
+        if lines.iter().any(|place| place.file.is_some()) {
+            return lines;
+        }
         let places = waiter.pcs.iter().filter_map(|pc| symbols.call(&self.process, *pc));
         let ours = places.filter(|place| !place.module.starts_with(crate::shim::START));
-        let rest = ours.skip_while(|place| place.file.is_none() && place.module.starts_with("libc"));
-        rest.take_while(|place| !place.module.starts_with("libc.so")).map(|place| format!("at {place}")).collect()
+        let rest = ours.skip_while(|place| place.module.starts_with("libc"));
+        rest.take_while(|place| !place.module.starts_with("libc.so")).collect()
     }
 }
 
@@ -182,6 +210,10 @@ fn verb(waits: &str) -> &'static str {
 }
 
 impl Waiter {
+    fn names(&self) -> String {
+        self.holders.iter().map(|holder| holder.thread.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
     fn set(&mut self, key: &str, value: String) {
         let hex = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap_or(0);
         match key {
@@ -189,8 +221,12 @@ impl Waiter {
             "event" => self.event = value,
             "waits" => self.waits = value,
             "object" => self.object = hex(&value),
-            "holder" => self.holders.push(value),
-            "since" => self.since = hex(&value) as u32,
+            "holder" => self.holders.push(Holder { thread: value, since: 0 }),
+            "since" => {
+                if let Some(holder) = self.holders.last_mut() {
+                    holder.since = hex(&value) as u32;
+                }
+            }
             "pcs" => self.pcs = value.split(',').map(hex).filter(|pc| *pc != 0).collect(),
             _ => {}
         }

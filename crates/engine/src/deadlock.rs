@@ -102,8 +102,8 @@ pub type Needs = fn(wanted: Wanted, thread: &Thread) -> Need<'static>;
 pub type StackOf = fn(thread: &Thread) -> [u64; STACK];
 /// What must be known of an object now to tell later whether it has come.
 pub type Mark = fn(kind: u32, object: usize, thread: &Thread) -> u64;
-/// Where the object was last obtained: the lower half of a return address, or 0.
-pub type Since = fn(wanted: Wanted) -> u32;
+/// From where its holder obtained the object: the lower half of a return address, or 0.
+pub type Since = fn(wanted: Wanted, holder: &Thread) -> u32;
 /// Frames told of each thread.
 pub const STACK: usize = 12;
 
@@ -394,7 +394,7 @@ fn can_come(seen: &[Seen], index: usize, surface: &Surface) -> bool {
             seen.iter().find(|other| core::ptr::eq(other.thread, target)).is_none_or(|target| target.live)
         }
         Need::Readers => {
-            let mut readers = seen.iter().filter(|other| unsafe { (*other.thread).reads.has(wanted.object) });
+            let mut readers = seen.iter().filter(|other| unsafe { (*other.thread).holds.has(wanted.object) });
             let mut any = false;
             let all = readers.all(|reader| {
                 any = true;
@@ -427,7 +427,7 @@ fn needs_it(thread: &Thread, wanted: Wanted, other: &Thread, surface: &Surface) 
         Need::Nothing | Need::Outside => false,
         Need::Thread(tid) => other.tid == tid,
         Need::End(target) => core::ptr::eq(target, other),
-        Need::Readers => other.reads.has(wanted.object),
+        Need::Readers => other.holds.has(wanted.object),
         Need::Anyone => true,
     }
 }
@@ -502,19 +502,15 @@ fn tell_one(lines: &mut Path<'_>, seen: &[Seen], dead: &Seen, surface: &Surface)
     lines.push(b"\nwaits=").push(kind_word(dead.wanted.kind).as_bytes());
     lines.push(b"\nobject=").push_hex(dead.wanted.object as u64).push(b"\n");
     if dead.wanted.kind == want::MUTEX && dead.wanted.mark != 0 {
-        lines.push(b"holder=").push(thread.name()).push(b"\n");
+        tell_holder(lines, thread, dead.wanted, surface);
     }
     for other in seen {
         // SAFETY: as above.
         let other = unsafe { &*other.thread };
         let anyone = matches!((surface.needs)(dead.wanted, thread), Need::Anyone);
         if !anyone && needs_it(thread, dead.wanted, other, surface) {
-            lines.push(b"holder=").push(other.name()).push(b"\n");
+            tell_holder(lines, other, dead.wanted, surface);
         }
-    }
-    let since = (surface.since)(dead.wanted);
-    if since != 0 {
-        lines.push(b"since=").push_hex(u64::from(since)).push(b"\n");
     }
     lines.push(b"pcs=");
     let is_current = thread::current().is_some_and(|current| core::ptr::eq(current, thread));
@@ -525,37 +521,58 @@ fn tell_one(lines: &mut Path<'_>, seen: &[Seen], dead: &Seen, surface: &Surface)
     lines.push(b"\n");
 }
 
+fn tell_holder(lines: &mut Path<'_>, holder: &Thread, wanted: Wanted, surface: &Surface) {
+    lines.push(b"holder=").push(holder.name()).push(b"\n");
+    lines.push(b"since=").push_hex(u64::from((surface.since)(wanted, holder))).push(b"\n");
+}
+
 fn longer(pcs: [u64; 6]) -> [u64; STACK] {
     let mut stack = [0; STACK];
     stack[..6].copy_from_slice(&pcs);
     stack
 }
 
-/// Read-write locks that a thread has for reading: who is in a writer's way.
+/// Read-write locks that a thread has: who is in a writer's way, and since when.
 #[repr(C)]
-pub struct Reads {
-    held: [AtomicUsize; READS],
+pub struct Holds {
+    held: [Hold; HOLDS],
+}
+
+#[repr(C)]
+struct Hold {
+    object: AtomicUsize,
+    from: AtomicU32,
 }
 
 /// More than so many at once are not known; a writer that waits for one of the others is taken to be live.
-const READS: usize = 16;
+const HOLDS: usize = 16;
 
-impl Reads {
-    /// The thread has it.
-    pub fn add(&self, object: usize) {
-        if let Some(free) = self.held.iter().find(|held| held.load(Relaxed) == 0) {
-            free.store(object, Release);
+impl Holds {
+    fn find(&self, object: usize) -> Option<&Hold> {
+        self.held.iter().find(|hold| hold.object.load(Acquire) == object)
+    }
+
+    /// The thread has it, by the call before the address `from`.
+    pub fn add(&self, object: usize, from: u32) {
+        if let Some(free) = self.find(0) {
+            free.from.store(from, Relaxed);
+            free.object.store(object, Release);
         }
     }
 
     /// The thread has given it up (once).
     pub fn remove(&self, object: usize) {
-        if let Some(held) = self.held.iter().find(|held| held.load(Relaxed) == object) {
-            held.store(0, Release);
+        if let Some(hold) = self.find(object) {
+            hold.object.store(0, Release);
         }
     }
 
     fn has(&self, object: usize) -> bool {
-        self.held.iter().any(|held| held.load(Acquire) == object)
+        self.find(object).is_some()
+    }
+
+    /// The lower half of the address behind the call that obtained it, or 0.
+    pub fn from(&self, object: usize) -> u32 {
+        self.find(object).map_or(0, |hold| hold.from.load(Relaxed))
     }
 }

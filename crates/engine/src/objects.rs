@@ -56,7 +56,7 @@ fn wait_edge(thread: &mut Thread, order: Order) {
 pub struct Words {
     pub version: AtomicU64,
     pub owner: AtomicU32,
-    /// The least version that a sleeper wants (replay), or from where it was locked (recording; 0 if that is unknown).
+    /// The least version that a sleeper wants (replay).
     pub wanted: AtomicU32,
 }
 
@@ -71,11 +71,6 @@ impl Slot {
     fn words(&self) -> &Words {
         // SAFETY: the object is there while a call with it is under way.
         unsafe { &*self.words }
-    }
-
-    /// Recording: notes from where the object was obtained; 0 if that is not known.
-    pub fn set_from(&self, from: u32) {
-        self.words().wanted.store(from, Relaxed);
     }
 
     fn place(&self) -> Place {

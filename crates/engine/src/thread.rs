@@ -4,7 +4,7 @@
 //! outlives that thread, because destructors of thread-specific data still lock; it is used again once the kernel no
 //! longer knows the thread.
 
-use crate::deadlock::{Reads, Want};
+use crate::deadlock::{Holds, Want};
 use crate::lock::Lock;
 use crate::messages::Messages;
 use crate::reader::Reader;
@@ -140,7 +140,7 @@ pub struct Thread {
     /// Its part in the schedule that is followed.
     pub part: Part,
     /// Read-write locks that it has for reading.
-    pub reads: Reads,
+    pub holds: Holds,
     /// It has left its tape behind and runs without.
     pub live: bool,
     /// Messages that it asked for.

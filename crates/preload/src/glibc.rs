@@ -2,7 +2,7 @@
 //!
 //! | object | bytes that glibc leaves alone | used for |
 //! |---|---|---|
-//! | mutex (not robust) | 24..40 | version, last owner, wanted |
+//! | mutex (not robust) | 24..40; not adaptive: 20..24 | version, last owner, wanted; from where it was locked |
 //! | rwlock | 16..24, 36..48 | version, readers, writer, noted |
 //! | semaphore | 16..32, not zeroed by `sem_init` | version and owner, wanted |
 //!
@@ -22,7 +22,8 @@ pub struct Mutex {
     owner: AtomicU32,
     users: AtomicU32,
     kind: AtomicI32,
-    spins: u32,
+    /// How long to spin for an adaptive one; else the lower half of the address behind the call that locked it.
+    from: AtomicU32,
     words: Words,
 }
 
@@ -33,6 +34,7 @@ mod kind {
     pub const TYPE: i32 = 3;
     pub const RECURSIVE: i32 = 1;
     pub const ERROR_CHECK: i32 = 2;
+    pub const ADAPTIVE: i32 = 3;
     pub const ROBUST: i32 = 0x10;
     pub const SHARED: i32 = 0x80;
 }
@@ -108,6 +110,28 @@ impl Mutex {
     /// The id of the thread that has it, or 0.
     pub fn holder(&self) -> u32 {
         self.owner.load(Relaxed)
+    }
+
+    /// A plain mutex was locked by the call before that address.
+    #[inline(always)]
+    pub fn locked_from(&self, from: usize) {
+        self.from.store(from as u32, Relaxed);
+    }
+
+    /// The same for any mutex; what has no room for it stays as it is.
+    pub fn set_from(&self, from: u32) {
+        if self.has_from() {
+            self.from.store(from, Relaxed);
+        }
+    }
+
+    fn has_from(&self) -> bool {
+        self.slot().is_some() && self.kind.load(Relaxed) & kind::TYPE != kind::ADAPTIVE
+    }
+
+    /// The lower half of the address behind the call that locked it, or 0 if that is not known.
+    pub fn from(&self) -> u32 {
+        if self.has_from() { self.from.load(Relaxed) } else { 0 }
     }
 }
 
@@ -281,6 +305,7 @@ pub unsafe fn mutex_is_as_expected(
     let mut mutex: Mutex = unsafe { core::mem::zeroed() };
     mutex.words.version.store(0x1122_3344_5566_7788, Relaxed);
     mutex.words.owner.store(0x99AA_BBCC, Relaxed);
+    mutex.from.store(0xDDEE_FF00, Relaxed);
     let tid = sys::gettid_now();
     let at = &raw mut mutex;
     // SAFETY: a mutex of our own.
@@ -295,7 +320,8 @@ pub unsafe fn mutex_is_as_expected(
             && (*at).owner.load(Relaxed) == 0
             && (*at).users.load(Relaxed) == 0;
         let untouched = (*at).words.version.load(Relaxed) == 0x1122_3344_5566_7788
-            && (*at).words.owner.load(Relaxed) == 0x99AA_BBCC;
+            && (*at).words.owner.load(Relaxed) == 0x99AA_BBCC
+            && (*at).from.load(Relaxed) == 0xDDEE_FF00;
         locked && unlocked && untouched
     }
 }

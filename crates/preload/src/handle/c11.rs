@@ -30,14 +30,14 @@ pub unsafe fn lock(m: *mut Mutex, from: usize) -> c_int {
     code(unsafe { mutex::lock(m, from) })
 }
 
-pub unsafe fn trylock(m: *mut Mutex) -> c_int {
+pub unsafe fn trylock(m: *mut Mutex, from: usize) -> c_int {
     // SAFETY: as above.
-    code(unsafe { mutex::trylock(m) })
+    code(unsafe { mutex::trylock(m, from) })
 }
 
-pub unsafe fn timedlock(m: *mut Mutex, until: *const timespec) -> c_int {
+pub unsafe fn timedlock(m: *mut Mutex, until: *const timespec, from: usize) -> c_int {
     // SAFETY: as above.
-    code(unsafe { mutex::timedlock(m, until) })
+    code(unsafe { mutex::timedlock(m, until, from) })
 }
 
 pub unsafe fn unlock(m: *mut Mutex) -> c_int {

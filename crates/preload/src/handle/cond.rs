@@ -56,6 +56,25 @@ pub unsafe fn wait_by(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
+    // SAFETY: the waiter has its mutex, before and after: since the call that locked it first.
+    unsafe {
+        let from = (*m).from();
+        let result = wait_once(thread, op, c, m, until_ns, call);
+        if has_mutex(i64::from(result)) {
+            (*m).set_from(from);
+        }
+        result
+    }
+}
+
+unsafe fn wait_once(
+    thread: &mut Thread,
+    op: Op,
+    c: *mut pthread_cond_t,
+    m: *mut Mutex,
+    until_ns: Option<u64>,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
     if turn::recording() {
         // SAFETY: the program's condition and mutex.
         if let Some(result) = unsafe { scheduled(thread, op, c, m, until_ns) } {
@@ -120,11 +139,11 @@ unsafe fn record(thread: &mut Thread, op: Op, c: *mut pthread_cond_t, m: *mut Mu
     let mut version = 0;
     // SAFETY: the waiter has its mutex.
     if has_mutex(result) {
+        unsafe { (*m).set_from(0) };
         let before = thread.writer.position();
         match unsafe { (*m).slot() } {
             Some(slot) => {
                 slot.took(thread);
-                slot.set_from(0);
                 version = slot.version();
             }
             None => Meeting(m as usize).took(thread),

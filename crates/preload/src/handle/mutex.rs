@@ -33,12 +33,13 @@ pub unsafe fn lock(m: *mut Mutex, from: usize) -> c_int {
         if !thread.is_null() && (*m).is_plain() {
             let short = (*thread).fast.load(Relaxed);
             if short == fast::RECORD && (*m).take_if_free((*thread).tid) {
-                (*m).words().wanted.store(from as u32, Relaxed);
+                (*m).locked_from(from);
                 return record_taken(thread, m);
             }
             if short == fast::REPLAY {
                 let plain = (*thread).count() + 1 < (*thread).stop;
                 if plain && replay_own(thread, m) || !plain && replay_hand_over(thread, m) {
+                    (*m).locked_from(from);
                     return 0;
                 }
             }
@@ -126,19 +127,19 @@ unsafe fn lock_or_wait(m: *mut Mutex) -> c_int {
     }
 }
 
-pub unsafe fn trylock(m: *mut Mutex) -> c_int {
+pub unsafe fn trylock(m: *mut Mutex, from: usize) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexTry, m, 0, 0, || real::pthread_mutex_trylock(m)) }
+    unsafe { acquire(Op::MutexTry, m, from, 0, || real::pthread_mutex_trylock(m)) }
 }
 
-pub unsafe fn timedlock(m: *mut Mutex, until: *const timespec) -> c_int {
+pub unsafe fn timedlock(m: *mut Mutex, until: *const timespec, from: usize) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexTimed, m, 0, time::when(until), || real::pthread_mutex_timedlock(m, until)) }
+    unsafe { acquire(Op::MutexTimed, m, from, time::when(until), || real::pthread_mutex_timedlock(m, until)) }
 }
 
-pub unsafe fn clocklock(m: *mut Mutex, id: clockid_t, until: *const timespec) -> c_int {
+pub unsafe fn clocklock(m: *mut Mutex, id: clockid_t, until: *const timespec, from: usize) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexTimed, m, 0, time::when(until), || real::pthread_mutex_clocklock(m, id, until)) }
+    unsafe { acquire(Op::MutexTimed, m, from, time::when(until), || real::pthread_mutex_clocklock(m, id, until)) }
 }
 
 unsafe fn acquire(op: Op, m: *mut Mutex, from: usize, until_ns: u64, call: impl FnOnce() -> c_int) -> c_int {
@@ -159,18 +160,16 @@ unsafe fn acquire(op: Op, m: *mut Mutex, from: usize, until_ns: u64, call: impl 
         let waits = op != Op::MutexTry;
         let late = if op == Op::MutexTimed { ETIMEDOUT } else { 0 };
         let attempt: Option<&dyn Fn() -> Option<c_int>> = if waits { Some(&attempt) } else { None };
-        match &slot {
-            Some(slot) => {
-                let turn = Turn { obtained, polls: !waits, attempt, late, until_ns, ..Turn::new(op, m as usize, slot) };
-                let result = turn.acquire(call, again);
-                if turn::recording() && (result == 0 || obtained(result)) {
-                    slot.set_from(from as u32);
-                }
-                result
-            }
+        let result = match &slot {
+            Some(slot) => Turn { obtained, polls: !waits, attempt, late, until_ns, ..Turn::new(op, m as usize, slot) }
+                .acquire(call, again),
             None => Turn { obtained, polls: !waits, attempt, late, until_ns, ..Turn::new(op, m as usize, &meeting) }
                 .acquire(call, again),
+        };
+        if result == 0 || obtained(result) {
+            (*m).set_from(from as u32);
         }
+        result
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::glibc::{Barrier, Mutex, RwLock, Sem};
 use crate::handle::{signal, stack};
 use core::sync::atomic::AtomicBool;
-use core::sync::atomic::Ordering::{Acquire, Relaxed};
+use core::sync::atomic::Ordering::Acquire;
 use retake_engine::deadlock::{self, Need, Surface, Wanted, want};
 use retake_engine::objects::Meeting;
 use retake_engine::schedule;
@@ -122,12 +122,12 @@ pub fn by_handle(handle: u64) -> Option<&'static Thread> {
     target.map(|target| unsafe { &*target })
 }
 
-/// The call behind which a mutex was last locked.
-fn since(wanted: Wanted) -> u32 {
-    if wanted.kind != want::MUTEX || !turn::recording() {
-        return 0;
+/// From where its holder has it.
+fn since(wanted: Wanted, holder: &Thread) -> u32 {
+    match wanted.kind {
+        // SAFETY: as above.
+        want::MUTEX => unsafe { (*(wanted.object as *const Mutex)).from() },
+        want::READ | want::WRITE => holder.holds.from(wanted.object),
+        _ => 0,
     }
-    // SAFETY: as above.
-    let mutex = unsafe { &*(wanted.object as *const Mutex) };
-    if mutex.slot().is_some() { mutex.words().wanted.load(Relaxed) } else { 0 }
 }

@@ -11,8 +11,8 @@ pub type Start = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 
 interpose! {
     Lock    fn mtx_lock      (m: *mut Mutex) -> c_int                                                   => c11::lock;
-    Acquire fn mtx_trylock   (m: *mut Mutex) -> c_int                                                   => c11::trylock;
-    Acquire fn mtx_timedlock (m: *mut Mutex, until: *const timespec) -> c_int                           => c11::timedlock;
+    Lock    fn mtx_trylock   (m: *mut Mutex) -> c_int                                                   => c11::trylock;
+    Lock    fn mtx_timedlock (m: *mut Mutex, until: *const timespec) -> c_int                           => c11::timedlock;
     Release fn mtx_unlock    (m: *mut Mutex) -> c_int                                                   => c11::unlock;
     Wait    fn cnd_wait      (c: *mut pthread_cond_t, m: *mut Mutex) -> c_int                           => c11::wait;
     Wait    fn cnd_timedwait (c: *mut pthread_cond_t, m: *mut Mutex, until: *const timespec) -> c_int   => c11::timedwait;

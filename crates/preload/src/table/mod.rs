@@ -3,7 +3,7 @@
 //! | class | what a replay does with it |
 //! |---|---|
 //! | Acquire | waits until the object comes to this thread, then makes the real call |
-//! | Lock | the same; its handler is told, behind its argument, where it was called from |
+//! | Lock | the same; its handler is told, behind its arguments, where it was called from |
 //! | Release | gives the object on, then makes the real call |
 //! | Wait | gives the mutex up, waits for its turn, takes it again; no real condition is waited for |
 //! | Outcome | returns what it returned |
@@ -15,16 +15,25 @@
 
 /// Makes the exported function of a row.
 macro_rules! export {
-    (Lock $name:ident ($arg:ident : $type:ty) -> $result:ty => $handler:path) => {
+    (Lock $name:ident ($a:ident : $at:ty) $($rest:tt)*) => {
+        export!(@from "rsi" $name ($a : $at) $($rest)*);
+    };
+    (Lock $name:ident ($a:ident : $at:ty, $b:ident : $bt:ty) $($rest:tt)*) => {
+        export!(@from "rdx" $name ($a : $at, $b : $bt) $($rest)*);
+    };
+    (Lock $name:ident ($a:ident : $at:ty, $b:ident : $bt:ty, $c:ident : $ct:ty) $($rest:tt)*) => {
+        export!(@from "rcx" $name ($a : $at, $b : $bt, $c : $ct) $($rest)*);
+    };
+    (@from $register:literal $name:ident ($($arg:ident : $type:ty),*) -> $result:ty => $handler:path) => {
         /// Caught. The return address is on the stack only until a frame is made, hence the two instructions.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
-        pub unsafe extern "C-unwind" fn $name($arg: $type) -> $result {
-            unsafe extern "C-unwind" fn behind($arg: $type, from: usize) -> $result {
+        pub unsafe extern "C-unwind" fn $name($($arg: $type),*) -> $result {
+            unsafe extern "C-unwind" fn behind($($arg: $type,)* from: usize) -> $result {
                 // SAFETY: the program calls a C function by its contract.
-                unsafe { $handler($arg, from) }
+                unsafe { $handler($($arg,)* from) }
             }
-            core::arch::naked_asm!("mov rsi, [rsp]", "jmp {}", sym behind)
+            core::arch::naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym behind)
         }
     };
     ($class:ident $name:ident ($($arg:ident : $type:ty),*) $(-> $result:ty)? => $handler:path) => {
