@@ -4,6 +4,7 @@
 //! unix                                             this machine; the default
 //! tcp:server=10.0.0.1:7001,client=10.0.0.2:7001    an address for each participant
 //! tcp:@FILE                                        the same, in a file: separated by commas, blanks or lines; # comments
+//! nats://user:password@10.0.0.1:4222               a nats-server (feature `nats`)
 //! ```
 //!
 //! Law: whoever starts the program has the last word, so the variable goes before the call. A replay from the command
@@ -26,6 +27,25 @@ const SECRET_FILE: &str = "RETAKE_SECRET_FILE";
 pub enum Carrier {
     Unix,
     Tcp(Vec<(String, SocketAddr)>),
+    #[cfg(feature = "nats")]
+    Nats(Nats),
+}
+
+/// Where a nats-server is, and who we are there.
+#[cfg(feature = "nats")]
+#[derive(Clone, PartialEq, Eq)]
+pub struct Nats {
+    /// As the user wrote it, without passwords; and its address.
+    pub servers: Vec<(String, SocketAddr)>,
+    /// What a connection shows, as fields of CONNECT.
+    pub login: Vec<(&'static str, String)>,
+}
+
+#[cfg(feature = "nats")]
+impl std::fmt::Debug for Nats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Nats").field("servers", &self.servers).finish_non_exhaustive()
+    }
 }
 
 static CHOSEN: Mutex<Option<(Carrier, Secret)>> = Mutex::new(None);
@@ -94,9 +114,60 @@ impl Carrier {
                     addresses(&text).map(Carrier::Tcp).map_err(|why| refuse(format!("{file}: {why}")))
                 }
             },
-            _ => Err(refuse("unix, tcp:NAME=HOST:PORT,... or tcp:@FILE".into())),
+            Some(("nats", _)) => nats(words).map_err(refuse),
+            Some(("tls", _)) => {
+                Err(refuse("TLS to a nats-server is not spoken by this library: nats://, or a tunnel".into()))
+            }
+            _ => Err(refuse("unix, tcp:NAME=HOST:PORT,..., tcp:@FILE or nats://HOST:PORT".into())),
         }
     }
+}
+
+#[cfg(not(feature = "nats"))]
+fn nats(_: &str) -> std::result::Result<Carrier, String> {
+    Err("this build of the library has no NATS: build package `retake` with --features nats".into())
+}
+
+/// `nats://[USER:PASSWORD@|TOKEN@]HOST[:PORT]`, or several, with commas between; NATS_USER, NATS_PASSWORD and NATS_TOKEN say
+/// what the address does not.
+#[cfg(feature = "nats")]
+fn nats(words: &str) -> std::result::Result<Carrier, String> {
+    let given = |name| std::env::var(name).ok().filter(|value: &String| !value.trim().is_empty());
+    let (user, pass, token) = (given("NATS_USER"), given("NATS_PASSWORD"), given("NATS_TOKEN"));
+    let mut login = match (user, pass, token) {
+        (Some(user), pass, _) => vec![("user", user), ("pass", pass.unwrap_or_default())],
+        (None, _, Some(token)) => vec![("auth_token", token)],
+        _ => Vec::new(),
+    };
+    let mut servers = Vec::new();
+    for url in words.split(',') {
+        let place = url.trim().strip_prefix("nats://").ok_or("nats://HOST:PORT, or several with commas between")?;
+        let (who, host) = place.rsplit_once('@').unwrap_or(("", place));
+        let host = host.trim_end_matches('/');
+        let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+        let shown = if has_port { host.to_owned() } else { format!("{host}:4222") };
+        servers.push((shown.clone(), address(&shown)?));
+        match who.split_once(':') {
+            Some((user, pass)) => login = vec![("user", decoded(user)), ("pass", decoded(pass))],
+            None if !who.is_empty() => login = vec![("auth_token", decoded(who))],
+            None => {}
+        }
+    }
+    Ok(Carrier::Nats(Nats { servers, login }))
+}
+
+/// `%40` is `@`, as in addresses of all kinds.
+#[cfg(feature = "nats")]
+fn decoded(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let Some((&first, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| first == b'%').and_then(|digits| str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => (bytes, rest) = ([&bytes[..], &[byte]].concat(), &after[2..]),
+            None => (bytes, rest) = ([&bytes[..], &[first]].concat(), after),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn addresses(text: &str) -> std::result::Result<Vec<(String, SocketAddr)>, String> {

@@ -50,14 +50,19 @@ impl fmt::Display for Error {
             Error::Tape(why) => write!(f, "{why}"),
             Error::Setting(why) | Error::Transport(why) => write!(f, "{why}"),
             Error::System { what, errno } => {
-                let text = std::io::Error::from_raw_os_error(*errno).to_string();
-                write!(f, "cannot {what}: {}", text.split(" (os error").next().unwrap_or(&text))
+                write!(f, "cannot {what}: {}", words(*errno))
             }
         }
     }
 }
 
 impl std::error::Error for Error {}
+
+/// What the system says of an error.
+pub(crate) fn words(errno: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(errno).to_string();
+    text.split(" (os error").next().unwrap_or(&text).into()
+}
 
 /// The library's results.
 pub type Result<T> = std::result::Result<T, Error>;

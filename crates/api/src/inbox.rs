@@ -24,6 +24,8 @@ pub struct Sender {
     pub ended: bool,
     /// It has ended, and another of its name is looked for.
     past: bool,
+    /// Something of it was lost, and nobody was told yet.
+    missing: bool,
     /// It has sent something that is no stamp: nothing more is taken from it.
     refused: bool,
 }
@@ -75,8 +77,8 @@ impl Inbox {
                     noting.met(self.senders.len(), number);
                 }
                 let (name, host) = (name.into(), host.into());
-                let (last, ended, past, refused) = (0, false, false, false);
-                self.senders.push(Sender { source, name, host, life, last, ended, past, refused });
+                let (last, ended, past, missing, refused) = (0, false, false, false, false);
+                self.senders.push(Sender { source, name, host, life, last, ended, past, missing, refused });
             }
             Arrival::Frame(source, frame) => {
                 let Some(sender) = self.senders.iter().rposition(|sender| sender.source == source) else { return };
@@ -88,11 +90,16 @@ impl Inbox {
                     (self.senders[sender].refused, self.senders[sender].ended) = (true, true);
                     return;
                 };
-                let last = &mut self.senders[sender].last;
-                let gap = *last != 0 && head.seq != *last + 1;
-                *last = head.seq;
+                let known = &mut self.senders[sender];
+                let gap = std::mem::take(&mut known.missing) || known.last != 0 && head.seq != known.last + 1;
+                known.last = head.seq;
                 let arrived = Arrived { sender, head, frame, start, stamp, gap };
                 if head.kind == Kind::Reply { self.replies.push_back(arrived) } else { self.queue.push_back(arrived) }
+            }
+            Arrival::Missing(source) => {
+                for sender in self.senders.iter_mut().filter(|sender| sender.source == source) {
+                    sender.missing = true;
+                }
             }
             Arrival::Ended(source) => {
                 for sender in self.senders.iter_mut().filter(|sender| sender.source == source) {
@@ -107,7 +114,12 @@ impl Inbox {
     pub fn first(&mut self, only: Option<&str>) -> Option<Taken> {
         let senders = &self.senders;
         let fits = |arrived: &Arrived| only.is_none_or(|name| *senders[arrived.sender].name == *name);
-        let at = if only.is_none() { 0 } else { self.queue.iter().position(fits)? };
+        let Some(at) = self.queue.iter().position(fits) else {
+            let lost = |sender: &&mut Sender| sender.missing && only.is_none_or(|name| *sender.name == *name);
+            let sender = self.senders.iter_mut().find(lost)?;
+            sender.missing = false;
+            return Some(Taken::Gap(sender.name.clone()));
+        };
         let arrived = self.queue.get_mut(at)?;
         if std::mem::take(&mut arrived.gap) {
             return Some(Taken::Gap(self.senders[arrived.sender].name.clone()));

@@ -41,6 +41,8 @@ mod links;
 mod meeting;
 mod message;
 mod mode;
+#[cfg(feature = "nats")]
+mod nats;
 mod noting;
 mod participant;
 mod porter;

@@ -100,6 +100,13 @@ fn carry(settings: &Settings, meeting: Meeting, name: &str) -> Result<(Box<dyn T
             let terms = Terms { secret, group, listener: name.into() };
             Tcp::new(&meeting, list.clone(), terms, &host()).map(|(tcp, hello)| (Box::new(tcp) as _, hello))
         }
+        #[cfg(feature = "nats")]
+        Carrier::Nats(url) => {
+            let run = if matches!(settings.mode, Mode::Replay | Mode::ReplayOne) { "replay" } else { "live" };
+            let place = (run, &*settings.group);
+            let (nats, hello) = crate::nats::Nats::new(&meeting, url, place, name, &host())?;
+            Ok((Box::new(nats), hello))
+        }
         // Alone, nobody can be met; the name is held all the same, so that lives are counted.
         Carrier::Unix => Unix::new(meeting, name, &host()).map(|(unix, hello)| (Box::new(unix) as _, hello)),
     }

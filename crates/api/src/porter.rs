@@ -63,7 +63,7 @@ struct Stranger {
 impl Porter {
     /// Begins to let in at `listener`.
     pub fn start(listener: Fd, terms: Terms) -> Result<Porter, c_int> {
-        let hall = Hall { desk: Mutex::default(), changed: Condvar::new(), bell: bell()?, end: bell()? };
+        let hall = Hall { desk: Mutex::default(), changed: Condvar::new(), bell: wire::bell()?, end: wire::bell()? };
         let hall = Arc::new(hall);
         let works = hall.clone();
         let started = unseen::start(move || {
@@ -81,9 +81,7 @@ impl Porter {
 
     /// Those who have proved themselves since.
     pub fn arrived(&self) -> Vec<Fd> {
-        let mut eight = [0u8; 8];
-        // SAFETY: eight bytes of room; the bell does not block.
-        unsafe { sys::read(self.hall.bell.0 as usize, eight.as_mut_ptr() as usize, 8) };
+        wire::hush(&self.hall.bell);
         std::mem::take(&mut self.hall.desk().proved)
     }
 
@@ -91,7 +89,7 @@ impl Porter {
     pub fn close(&self) {
         let mut desk = self.hall.desk();
         desk.leave = true;
-        ring(&self.hall.end);
+        wire::ring(&self.hall.end);
         while !desk.left {
             desk = self.hall.changed.wait(desk).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
@@ -105,18 +103,6 @@ impl Drop for Porter {
             self.close();
         }
     }
-}
-
-fn bell() -> Result<Fd, c_int> {
-    let flags = (libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) as usize;
-    // SAFETY: makes a descriptor.
-    Fd::new(unsafe { sys::eventfd2(0, flags) })
-}
-
-fn ring(bell: &Fd) {
-    let one = 1u64.to_ne_bytes();
-    // SAFETY: eight bytes.
-    unsafe { sys::write(bell.0 as usize, one.as_ptr() as usize, 8) };
 }
 
 /// What the thread does.
@@ -154,7 +140,7 @@ fn work(hall: &Hall, listener: Fd, terms: &Terms) {
             let mut desk = hall.desk();
             if wire::write(&fd, &third) {
                 desk.proved.push(fd);
-                ring(&hall.bell);
+                wire::ring(&hall.bell);
             }
         }
         if polled[1].revents != 0 {

@@ -13,8 +13,8 @@
 //!
 //! Law: the secret is never sent, never shown, and compared in a time that does not depend on where two proofs differ.
 
+use crate::wire;
 use hmac_sha256::HMAC;
-use retake_engine::sys;
 use std::fmt;
 
 const GREETING: &[u8; 16] = b"RETAKE-PROOF-1\n\0";
@@ -85,12 +85,7 @@ impl Terms {
 
 fn challenge() -> Challenge {
     let mut bytes = [0; CHALLENGE];
-    let mut filled = 0;
-    while filled < CHALLENGE {
-        // SAFETY: the rest of the array is as long as said.
-        let got = unsafe { sys::getrandom(bytes[filled..].as_mut_ptr() as usize, CHALLENGE - filled, 0) };
-        filled += usize::try_from(got).unwrap_or(0);
-    }
+    wire::random(&mut bytes);
     bytes
 }
 

@@ -20,6 +20,9 @@ pub enum Arrival {
     Met(Source, Hello),
     /// A frame from a source.
     Frame(Source, Vec<u8>),
+    /// Something that this source sent was lost on the way. Streams lose nothing.
+    #[cfg_attr(not(feature = "nats"), allow(dead_code))]
+    Missing(Source),
     /// The source will send no more: it has finished, died, or sent something that is no frame.
     Ended(Source),
     /// Whoever was at the end of this way is gone.

@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::follow::Step;
 use crate::participant::{Participant, Tape};
+use crate::wire;
 use retake_engine::sys;
 use retake_tape::part::{Line, value};
 use std::io::BufRead;
@@ -61,13 +62,6 @@ impl Participant {
 
 fn random(length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
-    let mut filled = 0;
-    while filled < length {
-        // SAFETY: the rest of the buffer is as long as said.
-        let got = unsafe { sys::getrandom(bytes[filled..].as_mut_ptr() as usize, length - filled, 0) };
-        if got > 0 {
-            filled += got as usize;
-        }
-    }
+    wire::random(&mut bytes);
     bytes
 }

@@ -164,6 +164,36 @@ fn put(fd: &Fd, level: c_int, option: c_int, value: c_int) {
     unsafe { sys::setsockopt(fd.number(), level as usize, option as usize, at, size_of::<c_int>(), 0) };
 }
 
+/// A counter that can be polled: rung, it is readable until it is hushed.
+pub fn bell() -> std::result::Result<Fd, c_int> {
+    let flags = (libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) as usize;
+    // SAFETY: makes a descriptor.
+    Fd::new(unsafe { sys::eventfd2(0, flags) })
+}
+
+pub fn ring(bell: &Fd) {
+    let one = 1u64.to_ne_bytes();
+    // SAFETY: eight bytes.
+    unsafe { sys::write(bell.number(), one.as_ptr() as usize, 8) };
+}
+
+pub fn hush(bell: &Fd) {
+    let mut eight = [0u8; 8];
+    // SAFETY: eight bytes of room; the bell does not block.
+    unsafe { sys::read(bell.number(), eight.as_mut_ptr() as usize, 8) };
+}
+
+/// Fills the bytes with random ones.
+pub fn random(bytes: &mut [u8]) {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        let rest = &mut bytes[filled..];
+        // SAFETY: the rest is as long as said.
+        let got = unsafe { sys::getrandom(rest.as_mut_ptr() as usize, rest.len(), 0) };
+        filled += usize::try_from(got).unwrap_or(0);
+    }
+}
+
 /// Milliseconds until that moment of the monotonic clock, for [`poll`].
 pub fn left_ms(until: i64) -> i32 {
     i32::try_from((until.saturating_sub(now()).max(0) + 999_999) / 1_000_000).unwrap_or(i32::MAX)
@@ -279,7 +309,8 @@ impl Outgoing {
     }
 }
 
-fn offer(fd: &Fd, pieces: [&[u8]; 3]) -> std::result::Result<usize, Broken> {
+/// Offers bytes to the kernel; how many it took.
+pub fn offer(fd: &Fd, pieces: [&[u8]; 3]) -> std::result::Result<usize, Broken> {
     let mut vectors = pieces.map(|piece| iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: piece.len() });
     // SAFETY: a message of plain pieces; all zero is valid for the rest.
     let mut message: msghdr = unsafe { std::mem::zeroed() };

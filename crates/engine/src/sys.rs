@@ -128,6 +128,8 @@ calls! {
     setsockopt(fd, level, option, value, length, unused) = SYS_setsockopt;
     /// Asks for an option of a socket.
     getsockopt(fd, level, option, value, length) = SYS_getsockopt;
+    /// Ends a connection.
+    shutdown(fd, how) = SYS_shutdown;
     /// Makes a counter that can be waited for.
     eventfd2(first, flags) = SYS_eventfd2;
     /// Random bytes.
