@@ -10,13 +10,17 @@ use retake_engine::store::{Beginning, Store};
 use retake_engine::sys;
 use retake_engine::writer::Writer;
 use retake_tape::layout::{ThreadHeader, kind, state};
-use retake_tape::part::{Line, fact};
+use retake_tape::part::{self, Line, fact};
 use retake_tape::session::PART_ENDING;
 use retake_trace::policy::Method;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+
+/// Contents from this length on are written past the map, and share larger chunks.
+const LARGE: usize = 16 << 10;
+const LARGE_CHUNK: usize = 1 << 20;
 
 /// The writing end of a part.
 pub struct Capture {
@@ -128,6 +132,26 @@ impl Capture {
         if matches!(line, Line::Nothing(_)) {
             self.writer.polls = self.writer.last_four();
         }
+    }
+
+    /// Writes the contents of the line before.
+    pub fn contents(&mut self, event: u64, contents: &[u8]) {
+        if contents.len() < LARGE {
+            return self.line(event, &Line::Contents(contents));
+        }
+        let need = part::ROOM + contents.len();
+        let Some(to) = self.writer.room_of(&raw mut *self.store, need, LARGE_CHUNK).filter(|_| !self.cut) else {
+            return self.cut_short();
+        };
+        // SAFETY: there is room for the line.
+        unsafe {
+            let to = part::write_contents_head(to, event - self.last, contents.len());
+            if !self.store.write_past_map(self.writer.place(to), contents) {
+                std::ptr::copy_nonoverlapping(contents.as_ptr(), to, contents.len());
+            }
+            self.writer.advance(to.add(contents.len()));
+        }
+        self.last = event;
     }
 
     /// One more receive that found nothing: a run of them costs one line.
@@ -246,6 +270,38 @@ mod tests {
                 std::array::from_fn(|from| (1..=event).rev().find(|e| *e as usize % 3 == from).unwrap());
             assert_eq!(last, expected);
         }
+        drop(capture);
+        std::fs::remove_dir_all(&scratch).unwrap();
+    }
+
+    /// Contents of any length are read as they were written, by whatever way they went.
+    #[test]
+    fn contents_of_any_length_survive() {
+        let scratch = std::env::temp_dir().join(format!("retake-contents-{}", std::process::id()));
+        std::fs::create_dir_all(&scratch).unwrap();
+        let mut capture = Capture::create(&scratch, PART_ENDING, "me", 1, true).unwrap();
+        let lengths =
+            [0, 1, 100, LARGE - 1, LARGE, 65_536, 65_537, 10, LARGE_CHUNK - 300, LARGE_CHUNK, 3 << 20, 7, 65_536];
+        let bytes: Vec<u8> = (0..3 << 20).map(|at: usize| (at * 31 + at / 255) as u8).collect();
+        let all = || (0..60).map(|at| lengths[at % lengths.len()]);
+        for (event, length) in (1..).zip(all()) {
+            capture.line(event, &Line::Value(1, b"the line before"));
+            capture.contents(event, &bytes[..length]);
+            capture.commit(event);
+        }
+        let file = scratch.join(format!("me{PART_ENDING}"));
+        let tape = Tape::new(std::fs::read(&file).unwrap()).unwrap();
+        let mut payload = tape.payload(&tape.threads[0]);
+        let mut found = Vec::new();
+        while let Some((_, line)) = payload.next_line().unwrap() {
+            if let Line::Contents(contents) = line {
+                assert!(contents == &bytes[..contents.len()]);
+                found.push(contents.len());
+            }
+        }
+        assert!(found.into_iter().eq(all()));
+        let size = std::fs::metadata(&file).unwrap().len() as usize;
+        assert!(size < all().sum::<usize>() * 5 / 4, "{size}");
         drop(capture);
         std::fs::remove_dir_all(&scratch).unwrap();
     }

@@ -26,6 +26,8 @@ pub struct Sender {
     past: bool,
     /// Something of it was lost, and nobody was told yet.
     missing: bool,
+    /// That was told before the next frame came, whose number will show it again.
+    told: bool,
     /// It has sent something that is no stamp: nothing more is taken from it.
     refused: bool,
 }
@@ -77,8 +79,8 @@ impl Inbox {
                     noting.met(self.senders.len(), number);
                 }
                 let (name, host) = (name.into(), host.into());
-                let (last, ended, past, missing, refused) = (0, false, false, false, false);
-                self.senders.push(Sender { source, name, host, life, last, ended, past, missing, refused });
+                let (last, ended, past, missing, told, refused) = (0, false, false, false, false, false);
+                self.senders.push(Sender { source, name, host, life, last, ended, past, missing, told, refused });
             }
             Arrival::Frame(source, frame) => {
                 let Some(sender) = self.senders.iter().rposition(|sender| sender.source == source) else { return };
@@ -91,7 +93,9 @@ impl Inbox {
                     return;
                 };
                 let known = &mut self.senders[sender];
-                let gap = std::mem::take(&mut known.missing) || known.last != 0 && head.seq != known.last + 1;
+                let told = std::mem::take(&mut known.told);
+                let shows = known.last != 0 && head.seq != known.last + 1;
+                let gap = std::mem::take(&mut known.missing) || shows && !told;
                 known.last = head.seq;
                 let arrived = Arrived { sender, head, frame, start, stamp, gap };
                 if head.kind == Kind::Reply { self.replies.push_back(arrived) } else { self.queue.push_back(arrived) }
@@ -117,7 +121,7 @@ impl Inbox {
         let Some(at) = self.queue.iter().position(fits) else {
             let lost = |sender: &&mut Sender| sender.missing && only.is_none_or(|name| *sender.name == *name);
             let sender = self.senders.iter_mut().find(lost)?;
-            sender.missing = false;
+            (sender.missing, sender.told) = (false, true);
             return Some(Taken::Gap(sender.name.clone()));
         };
         let arrived = self.queue.get_mut(at)?;
@@ -278,5 +282,13 @@ mod tests {
             inbox.take(Arrival::Frame(0, frame(Kind::Send, seq, id)), None);
         }
         assert_eq!(ids(&mut inbox, None), [1, 0, 4, 5]);
+        // The transport tells of it first: before the next frame, or with it.
+        inbox.take(Arrival::Missing(0), None);
+        assert_eq!(ids(&mut inbox, None), [0]);
+        inbox.take(Arrival::Frame(0, frame(Kind::Send, 7, 7)), None);
+        inbox.take(Arrival::Missing(0), None);
+        inbox.take(Arrival::Frame(0, frame(Kind::Send, 9, 9)), None);
+        inbox.take(Arrival::Frame(0, frame(Kind::Send, 11, 11)), None);
+        assert_eq!(ids(&mut inbox, None), [7, 0, 9, 0, 11]);
     }
 }

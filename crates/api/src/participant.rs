@@ -361,7 +361,7 @@ impl Participant {
             if let Some(contents) = contents
                 && (capture.full || matches!(line, Line::Failed(_)))
             {
-                capture.line(event, &Line::Contents(contents));
+                capture.contents(event, contents);
             }
             capture.commit(event);
         }

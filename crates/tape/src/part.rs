@@ -211,6 +211,16 @@ impl Line<'_> {
     }
 }
 
+/// Writes what stands before the bytes of a [`Line::Contents`], for whoever writes those by another way; returns where they
+/// go.
+///
+/// # Safety
+/// `to` must be valid for writes of [`ROOM`] bytes.
+pub unsafe fn write_contents_head(to: *mut u8, distance: u64, length: usize) -> *mut u8 {
+    // SAFETY: three small numbers.
+    unsafe { put(put(byte(to, kind::CONTENTS), distance), length as u64) }
+}
+
 unsafe fn byte(to: *mut u8, value: u8) -> *mut u8 {
     // SAFETY: the caller gives the room.
     unsafe {
