@@ -2,9 +2,11 @@
 
 use retake_testkit::{Kit, Outcome, run};
 use std::fs;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 fn kit() -> Kit {
     Kit::new(env!("CARGO_BIN_EXE_retake"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("care"))
@@ -17,7 +19,7 @@ fn samples() -> &'static Path {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder").to_owned();
         let mut cargo = Command::new(env!("CARGO"));
         cargo
-            .args(["build", "--quiet", "--release", "-p", "retake", "--lib", "--examples"])
+            .args(["build", "--quiet", "--release", "-p", "retake", "--lib", "--examples", "--features", "nats"])
             .arg("--target-dir")
             .arg(&target);
         cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
@@ -150,6 +152,47 @@ fn a_take_made_over_unix_sockets_replays_over_tcp_in_c() {
     let kit = kit();
     let scratch = kit.scratch("tcp-c").unwrap();
     carried(&kit, &scratch, &samples_in_c(&scratch, &SHARED), None, &[Some(&tcp(2))]);
+}
+
+/// A nats-server of the test's own, ended with it.
+struct Nats {
+    server: Child,
+    address: String,
+}
+
+impl Nats {
+    fn start() -> Nats {
+        let [_, _, a, b] = std::process::id().to_be_bytes();
+        let (host, port) = (format!("127.203.{a}.{b}"), "4222");
+        let mut command = Command::new("nats-server");
+        command.args(["-a", &host, "-p", port, "--user", "retake", "--pass", "samples"]);
+        let server = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("nats-server");
+        let address = format!("{host}:{port}");
+        while TcpStream::connect(&address).is_err() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Nats { server, address }
+    }
+}
+
+impl Drop for Nats {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+#[test]
+fn a_take_made_over_nats_replays_over_unix_sockets_and_over_nats() {
+    let kit = kit();
+    let nats = Nats::start();
+    let url = format!("nats://retake:samples@{}", nats.address);
+    let scratch = kit.scratch("nats").unwrap();
+    carried(&kit, &scratch, samples(), Some(&url), &[None, Some(&url)]);
+    let kept = fs::read(scratch.join("take/take.json")).unwrap();
+    assert!(!String::from_utf8_lossy(&kept).contains("samples@"), "the password is not kept");
+    let scratch = kit.scratch("nats-c").unwrap();
+    carried(&kit, &scratch, &samples_in_c(&scratch, &STATIC), None, &[Some(&url)]);
 }
 
 #[test]

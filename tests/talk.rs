@@ -18,7 +18,10 @@ fn program(name: &str) -> String {
     let folder = BUILT.get_or_init(|| {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder").to_owned();
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--release", "-p", "retake", "--examples"]).arg("--target-dir").arg(&target);
+        cargo
+            .args(["build", "--quiet", "--release", "-p", "retake", "--examples", "--features", "nats"])
+            .arg("--target-dir")
+            .arg(&target);
         cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
         assert!(cargo.status().expect("cargo starts").success(), "the examples do not build");
         target.join("release/examples")

@@ -214,7 +214,10 @@ struct Stranger(TcpStream);
 impl Stranger {
     fn new(server: &Server) -> Stranger {
         let mut stream = TcpStream::connect(&server.address).unwrap();
-        stream.write_all(b"CONNECT {\"verbose\":false}\r\n").unwrap();
+        // It listens as a participant would, or it would be taken for gone.
+        stream.write_all(b"CONNECT {\"verbose\":false}\r\nSUB retake.live.default.loser.* 1\r\nPING\r\n").unwrap();
+        let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        assert!(lines.map_while(Result::ok).any(|line| line == "PONG"));
         Stranger(stream)
     }
 
