@@ -291,4 +291,86 @@ mod tests {
         inbox.take(Arrival::Frame(0, frame(Kind::Send, 11, 11)), None);
         assert_eq!(ids(&mut inbox, None), [7, 0, 9, 0, 11]);
     }
+
+    /// One message of the model: everything that came and was not taken, in the order of its coming.
+    #[derive(Clone, Debug, PartialEq)]
+    struct Waiting {
+        from: usize,
+        seq: u64,
+        id: u64,
+        reply: bool,
+    }
+
+    /// Small random numbers, the same in every run of the tests.
+    fn dice(seed: u64) -> impl FnMut(u64) -> u64 {
+        let mut state = seed * 0x9E37_79B9 + 1;
+        move |below| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 20) % below
+        }
+    }
+
+    /// Whatever comes in whatever order, every way to take a message gives what a plain list of them would give.
+    #[test]
+    fn matching_is_that_of_a_plain_list() {
+        const NAMES: [&str; 3] = ["a", "b", "c"];
+        for seed in 0..300 {
+            let mut roll = dice(seed);
+            let (mut inbox, mut model, mut seqs) = (Inbox::default(), Vec::<Waiting>::new(), [0u64; 3]);
+            (0..3).for_each(|source| met(&mut inbox, source, NAMES[source]));
+            for step in 0..200 {
+                let from = roll(3) as usize;
+                let only = (roll(2) == 0).then_some(NAMES[from]);
+                let fits = |one: &Waiting| !one.reply && only.is_none_or(|name| NAMES[one.from] == name);
+                let (got, expected): (Option<u64>, Option<usize>) = match roll(7) {
+                    0..=2 => {
+                        seqs[from] += 1;
+                        let (seq, id, reply) = (seqs[from], roll(9), roll(4) == 0);
+                        let kind = if reply { Kind::Reply } else { [Kind::Send, Kind::Call][roll(2) as usize] };
+                        inbox.take(Arrival::Frame(from, frame(kind, seq, id)), None);
+                        model.push(Waiting { from, seq, id, reply });
+                        continue;
+                    }
+                    3 => {
+                        let taken = inbox.first(only).map(|taken| match taken {
+                            Taken::Message(arrived) => arrived.head.seq,
+                            Taken::Gap(_) => panic!("nothing was lost"),
+                        });
+                        (taken, model.iter().position(fits))
+                    }
+                    4 => {
+                        let seq = 1 + roll(seqs[from] + 1);
+                        let named = inbox.named(NAMES[from], 1, seq).map(|arrived| arrived.head.seq);
+                        (named, model.iter().position(|one| one.from == from && one.seq == seq && !one.reply))
+                    }
+                    5 => {
+                        let even = |_: &Sender, seq: u64| seq.is_multiple_of(2);
+                        let free = inbox.free(only, even).map(|arrived| arrived.head.seq);
+                        // Nobody overtakes an earlier message of the same sender.
+                        let first = |at: usize| !model[..at].iter().any(|one| one.from == model[at].from && !one.reply);
+                        let fits = |at: &usize| fits(&model[*at]) && model[*at].seq.is_multiple_of(2) && first(*at);
+                        (free, (0..model.len()).find(fits))
+                    }
+                    _ => {
+                        let id = roll(9);
+                        let reply = inbox.reply(NAMES[from], id).map(|arrived| arrived.head.seq);
+                        let at = model.iter().position(|one| one.reply && one.from == from && one.id == id);
+                        let expected = at.map(|at| model[at].seq);
+                        assert_eq!(reply, expected, "seed {seed}, step {step}");
+                        if at.is_some() {
+                            // The others come too late.
+                            model.retain(|one| !one.reply);
+                        }
+                        continue;
+                    }
+                };
+                assert_eq!(got, expected.map(|at| model[at].seq), "seed {seed}, step {step}");
+                if let Some(at) = expected {
+                    model.remove(at);
+                }
+            }
+        }
+    }
 }

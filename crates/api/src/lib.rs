@@ -44,6 +44,8 @@ mod mode;
 #[cfg(feature = "nats")]
 mod nats;
 mod noting;
+#[doc(hidden)]
+pub mod outside;
 mod participant;
 mod porter;
 mod proof;

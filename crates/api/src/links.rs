@@ -156,21 +156,7 @@ impl Links {
                 return true;
             }
             let (source, met) = (link.source, &mut link.met);
-            let state = link.incoming.read(&mut |frame| {
-                if *met {
-                    let good = frame.len() >= HEAD && Head::of(&frame).is_some();
-                    if good {
-                        sink(Arrival::Frame(source, frame));
-                    }
-                    return good;
-                }
-                let hello = Hello::of(&frame);
-                *met = hello.is_some();
-                if let Some(hello) = hello {
-                    sink(Arrival::Met(source, hello));
-                }
-                *met
-            });
+            let state = link.incoming.read(&mut |frame| hear(source, met, frame, sink));
             if state == State::Closed {
                 self.changed = true;
                 if link.met {
@@ -180,6 +166,23 @@ impl Links {
             state == State::Open
         });
     }
+}
+
+/// Takes a frame of a source: the first is a hello. False if it is none, and the source is to be cut off.
+pub fn hear(source: Source, met: &mut bool, frame: Vec<u8>, sink: &mut dyn FnMut(Arrival)) -> bool {
+    if *met {
+        let good = frame.len() >= HEAD && Head::of(&frame).is_some();
+        if good {
+            sink(Arrival::Frame(source, frame));
+        }
+        return good;
+    }
+    let hello = Hello::of(&frame);
+    *met = hello.is_some();
+    if let Some(hello) = hello {
+        sink(Arrival::Met(source, hello));
+    }
+    *met
 }
 
 fn timeout_ms(until: Until) -> i32 {

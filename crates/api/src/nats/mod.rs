@@ -82,7 +82,7 @@ impl Label {
 
 /// Somebody who sends to us.
 #[derive(Debug)]
-pub struct Peer {
+struct Peer {
     source: Source,
     instance: u64,
     name: String,
@@ -95,7 +95,7 @@ pub struct Peer {
 
 /// Everybody who sends to us: pieces become frames.
 #[derive(Debug, Default)]
-pub struct Peers {
+struct Peers {
     list: Vec<Peer>,
 }
 
@@ -421,6 +421,23 @@ impl Drop for Nats {
     fn drop(&mut self) {
         if self.generation == forked::generation() {
             self.server.close();
+        }
+    }
+}
+
+/// What a server says, as bytes, and what becomes of it: for [`outside`](crate::outside).
+pub fn hear(bytes: &[u8], step: usize, sink: &mut dyn FnMut(Arrival)) {
+    let (mut reader, mut peers) = (protocol::Reader::default(), Peers::default());
+    for piece in bytes.chunks(step) {
+        let read = reader.take(piece, &mut |said| {
+            if let Said::Message { payload, .. } = said
+                && let Some((label, rest)) = Label::of(&payload)
+            {
+                let _ = peers.take(label, rest, sink);
+            }
+        });
+        if read.is_err() {
+            return;
         }
     }
 }
