@@ -75,6 +75,30 @@ fn the_same_seed_finds_the_same() {
 }
 
 #[test]
+fn runs_that_are_copies_find_what_fresh_ones_do() {
+    let place = Place::new("copies", "unlocked");
+    let first_line = |arguments: &[&str]| {
+        let found = place.explore(arguments);
+        assert_eq!(found.ended, 1, "{}", found.stderr);
+        found.stderr.lines().next().unwrap_or_default().split("), ").next().unwrap_or_default().to_owned()
+    };
+    let copied = first_line(&["-j", "1", "-o", "copied"]);
+    assert_eq!(copied, first_line(&["-j", "1", "--fresh", "-o", "fresh"]));
+    let several = place.explore(&["-j", "3", "-o", "several"]);
+    assert_eq!(several.ended, 1, "{}", several.stderr);
+}
+
+#[test]
+fn a_kept_order_is_tried_first() {
+    let place = Place::new("first", "unlocked");
+    let found = place.explore(&["-o", "take"]);
+    assert!(found.stderr.contains("shrunk to 1: 1 preemption, no fewer will do"), "{}", found.stderr);
+    let again = place.explore(&["--replay-first", "take", "-o", "again"]);
+    assert!(again.stderr.contains("retake: take fits: all "), "{}", again.stderr);
+    assert!(again.stderr.contains("run 1 of 1000 failed: SIGABRT"), "{}", again.stderr);
+}
+
+#[test]
 fn who_spins_or_waits_outside_does_not_hold_the_others() {
     let place = Place::new("outside", "outside");
     let fine = place.explore(&["--runs", "3"]);

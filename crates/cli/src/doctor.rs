@@ -107,6 +107,7 @@ fn load() -> Vec<Finding> {
             streams: [None, Some(null.stdout.as_raw_fd()), None],
             stack_limit: None,
             is_apart: false,
+            socket: None,
         };
         let ran = launch::run(&launch, &session, &mut |_| Verdict::GoOn)?;
         Ok((shim, session.processes.load(Acquire), ran.aslr_off))

@@ -6,6 +6,7 @@
 use crate::facts::{Ended, Text};
 use crate::session::Mapped;
 use crate::status::{Failure, Result, Status, plain};
+use retake_tape::choices::serve;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ const FORWARDED: [i32; 5] = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::S
 const FROM_TERMINAL: [i32; 2] = [libc::SIGINT, libc::SIGQUIT];
 
 /// What to start, and how.
+#[derive(Clone)]
 pub struct Launch {
     pub exe: PathBuf,
     pub argv: Vec<OsString>,
@@ -31,6 +33,8 @@ pub struct Launch {
     pub stack_limit: Option<u64>,
     /// It is the head of a group of processes, and ends when retake does.
     pub is_apart: bool,
+    /// The socket of a server of copies.
+    pub socket: Option<i32>,
 }
 
 /// How it went.
@@ -75,6 +79,34 @@ pub fn find_program(word: &OsStr, path: Option<&OsStr>) -> Result<PathBuf> {
     }
     let failure = Failure::new(Status::NotFound, format!("{shown}: not found in PATH"));
     Err(if Path::new(word).is_file() { failure.next(format!("retake record -- ./{shown}")) } else { failure })
+}
+
+/// The signal that has asked retake to end, or 0.
+static ASKED: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn note_asked(signal: i32) {
+    ASKED.store(signal, SeqCst);
+}
+
+/// From here on a signal that asks retake to end is noted; [`asked_to_end`] tells.
+pub fn note_requests() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the handler only does what handlers may do.
+        unsafe {
+            let mut old: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &mut old);
+            if old.sa_sigaction != libc::SIG_IGN {
+                let mut new: libc::sigaction = std::mem::zeroed();
+                new.sa_sigaction = note_asked as *const () as usize;
+                libc::sigaction(signal, &new, std::ptr::null_mut());
+            }
+        }
+    }
+}
+
+/// The signal that has asked retake to end.
+pub fn asked_to_end() -> Option<i32> {
+    Some(ASKED.load(SeqCst)).filter(|signal| *signal != 0)
 }
 
 static CHILD: AtomicI32 = AtomicI32::new(0);
@@ -227,6 +259,9 @@ impl Ready<'_> {
                     libc::close(target as i32);
                 }
             }
+            if let Some(socket) = self.launch.socket {
+                libc::dup2(socket, serve::SOCKET as i32);
+            }
             if let Some(cwd) = &self.cwd
                 && libc::chdir(cwd.as_ptr()) != 0
             {
@@ -341,26 +376,35 @@ pub fn ended(child: i32) -> Option<Ended> {
     let mut status = 0;
     // SAFETY: room for the status.
     let got = unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) };
-    (got == child).then(|| {
-        if libc::WIFSIGNALED(status) {
-            Ended::Signal(libc::WTERMSIG(status))
-        } else {
-            Ended::Exit(libc::WEXITSTATUS(status))
-        }
-    })
+    (got == child).then(|| ended_by(status))
 }
 
-/// Waits until the child ends, but not longer than `most`.
-pub fn wait_shortly(child: i32, most: Duration) {
-    // SAFETY: plain system calls; a failed pidfd_open makes it a nap.
-    unsafe {
-        let watched = libc::syscall(libc::SYS_pidfd_open, child, 0) as i32;
-        let mut poll = libc::pollfd { fd: watched, events: libc::POLLIN, revents: 0 };
-        libc::poll(&mut poll, 1, most.as_millis() as i32);
-        if watched >= 0 {
-            libc::close(watched);
-        }
+/// How a process ended, from what `wait` tells.
+pub fn ended_by(status: i32) -> Ended {
+    if libc::WIFSIGNALED(status) {
+        Ended::Signal(libc::WTERMSIG(status))
+    } else {
+        Ended::Exit(libc::WEXITSTATUS(status))
     }
+}
+
+/// Whether there is something to read, now or within `most`.
+pub fn is_readable(descriptor: i32, most: Duration) -> bool {
+    wait_for(&[descriptor], most)
+}
+
+/// Waits until one of the descriptors can be read, but not longer than `most`.
+pub fn wait_for(descriptors: &[i32], most: Duration) -> bool {
+    let one = |fd: &i32| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 };
+    let mut polls: Vec<_> = descriptors.iter().map(one).collect();
+    // SAFETY: as many as said.
+    unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, most.as_millis() as i32) > 0 }
+}
+
+/// A descriptor that can be read when the child has ended; negative if there is none.
+pub fn watched(child: i32) -> i32 {
+    // SAFETY: a plain system call.
+    unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) as i32 }
 }
 
 fn read_messages(pipe: i32) -> Vec<[i32; 2]> {
@@ -384,12 +428,9 @@ fn wait(child: i32, session: &Mapped, watch: &mut dyn FnMut(i32) -> Verdict) -> 
         // SAFETY: room for the status.
         let got = unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) };
         if got == child {
-            break if let Some((_, ended)) = stopped.filter(|(pid, _)| *pid == child) {
-                ended
-            } else if libc::WIFSIGNALED(status) {
-                Ended::Signal(libc::WTERMSIG(status))
-            } else {
-                Ended::Exit(libc::WEXITSTATUS(status))
+            break match stopped.filter(|(pid, _)| *pid == child) {
+                Some((_, ended)) => ended,
+                None => ended_by(status),
             };
         }
         if got < 0 && std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {

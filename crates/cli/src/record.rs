@@ -196,6 +196,7 @@ impl Recording {
             streams: if let Way::Explore(given) = &self.way { given.streams() } else { [None; 3] },
             stack_limit: None,
             is_apart: false,
+            socket: None,
         };
         let clock = Instant::now();
         let (mut following, mut choosing) = (None, None);

@@ -301,6 +301,7 @@ impl Player {
             streams: [stdin.as_ref().map(File::as_raw_fd), streams[0], streams[1]],
             stack_limit: Some(facts.stack_limit),
             is_apart: false,
+            socket: None,
         };
         Ok(Scene { session, launch, _stdin: stdin })
     }

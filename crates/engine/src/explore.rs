@@ -93,14 +93,10 @@ impl About {
 
 /// Most threads that can go on at once; those beyond wait.
 const ABLE_MAX: usize = 1024;
-/// Objects that are told apart; those beyond are all none.
-const OBJECTS: usize = 8192;
 
 struct Choosing {
     chooser: MaybeUninit<Chooser<'static>>,
     able: [Act; ABLE_MAX],
-    objects: [(usize, u32); OBJECTS],
-    objects_length: u32,
 }
 
 struct Global(UnsafeCell<Choosing>);
@@ -109,8 +105,6 @@ unsafe impl Sync for Global {}
 static CHOOSING: Global = Global(UnsafeCell::new(Choosing {
     chooser: MaybeUninit::uninit(),
     able: [Act { thread: 0, object: 0, other: 0, op: 0, flags: 0 }; ABLE_MAX],
-    objects: [(0, 0); OBJECTS],
-    objects_length: 0,
 }));
 
 fn header() -> Option<&'static Header> {
@@ -207,7 +201,7 @@ pub fn point(thread: &mut Thread, about: &About) -> bool {
     thread.part.explored.at_point.store(true, SeqCst);
     let has_it = HOLDER.compare_exchange(me, BUSY, SeqCst, SeqCst).is_ok();
     if has_it && about.wanted.kind != want::NOTHING && !about.timed && !is_able(thread) {
-        look_for_deadlock();
+        look_for_deadlock(thread.part.index);
     }
     let next = if has_it { choose(thread.part.index) } else { None };
     if next.is_some_and(|next| core::ptr::eq(next, thread)) {
@@ -218,7 +212,7 @@ pub fn point(thread: &mut Thread, about: &About) -> bool {
         let after = (thread.number, thread.count());
         match next {
             Some(next) => name(next, after),
-            None if has_it => leave(after),
+            None if has_it => leave(thread.part.index, after),
             // It was left to itself, and has come back.
             None => take_up(after),
         }
@@ -262,15 +256,15 @@ pub fn has_ended(thread: &mut Thread) {
 fn pass_on(current: u32, after: (u32, u64)) {
     match choose(current) {
         Some(next) => name(next, after),
-        None => leave(after),
+        None => leave(current, after),
     }
 }
 
 /// Nobody can be chosen. Somebody may have come to a point meanwhile, and found that another was choosing.
-fn leave(after: (u32, u64)) {
+fn leave(current: u32, after: (u32, u64)) {
     if !somebody_runs() {
-        look_for_deadlock();
-        end_stuck();
+        look_for_deadlock(current);
+        end_stuck(current);
     }
     HOLDER.store(NOONE, SeqCst);
     if somebody_is_able() {
@@ -426,24 +420,25 @@ fn somebody_runs() -> bool {
     !all_here || could_come || unknown || tasks > many
 }
 
-fn look_for_deadlock() {
+fn look_for_deadlock(current: u32) {
     deadlock::look_now();
     let told = process::get().session().is_some_and(|session| session.deadlock_state.load(Acquire) == 2);
     if told {
-        end_briefly();
+        end_briefly(current);
     }
 }
 
 /// Nothing can go on.
-fn end_stuck() {
+fn end_stuck(current: u32) {
     if let Some(header) = header() {
         header.is_stuck.store(1, Release);
     }
-    end_briefly();
+    end_briefly(current);
 }
 
-fn end_briefly() {
+fn end_briefly(current: u32) {
     if header().is_some_and(|header| header.is_brief != 0) {
+        log_last(current);
         crate::end::die_by(libc::SIGKILL as u32);
     }
 }
@@ -451,40 +446,17 @@ fn end_briefly() {
 /// Chooses who goes on; `current` is who ran. Nobody if nobody can. The holder is busy.
 fn choose(current: u32) -> Option<&'static Thread> {
     let header = header()?;
-    // SAFETY: whoever has turned the holder to busy is alone here, and the chooser was made at the start.
+    // SAFETY: whoever has turned the holder to busy is alone here.
     let choosing = unsafe { &mut *CHOOSING.0.get() };
-    let mut length = 0;
-    let mut arrived = Act::NONE;
-    thread::each(|thread| {
-        if !takes_part(thread) || !thread.part.explored.at_point.load(SeqCst) {
-            return;
-        }
-        let keeps = what_keeps(thread);
-        let act = choosing.act(thread, matches!(keeps, Keeps::Time));
-        if act.thread == current {
-            arrived = act;
-        }
-        if !matches!(keeps, Keeps::Object) && length < ABLE_MAX {
-            choosing.able[length] = act;
-            length += 1;
-        }
-    });
-    let able = &mut choosing.able[..length];
-    if able.is_empty() {
+    let point = look_around(current, header, &mut choosing.able);
+    if point.able.is_empty() {
         return None;
     }
-    able.sort_unstable_by_key(|act| act.thread);
-    let step = header.steps.load(Relaxed);
-    let point = Point { step, arrived, current, able };
     // SAFETY: made at the start.
     let chooser = unsafe { choosing.chooser.assume_init_mut() };
     let index = chooser.choose(&point);
     let chosen = *point.able.get(index)?;
-    if step < header.log_room {
-        // SAFETY: the file was checked to be that long.
-        unsafe { at::<Choice>(header, header.log_at).add(step as usize).write(chooser.log(&point, index)) };
-    }
-    header.steps.store(step + 1, Release);
+    log(header, chooser.log(&point, index));
     let next = crate::schedule::by_index(chosen.thread)?;
     let theirs = &next.part.explored;
     theirs.late.store(chosen.has(flag::TIMES_OUT), Relaxed);
@@ -494,36 +466,63 @@ fn choose(current: u32) -> Option<&'static Thread> {
     Some(next)
 }
 
-impl Choosing {
-    fn act(&mut self, thread: &Thread, late: bool) -> Act {
-        let mine = &thread.part.explored;
-        let yields = mine.how.load(Relaxed) & how::YIELDS != 0;
-        Act {
-            thread: thread.part.index,
-            object: self.number_of(mine.object.load(Relaxed)),
-            other: self.number_of(mine.other.load(Relaxed)),
-            op: thread.part.op.load(Relaxed) as u16,
-            flags: if late { flag::TIMES_OUT } else { 0 } | if yields { flag::YIELDS } else { 0 },
-        }
-    }
+/// Nobody will be chosen any more: where all have come to is what the log ends with.
+fn log_last(current: u32) {
+    let Some(header) = header() else { return };
+    // SAFETY: as above.
+    let choosing = unsafe { &mut *CHOOSING.0.get() };
+    let point = look_around(current, header, &mut choosing.able);
+    log(header, Choice::of(&point, usize::MAX));
+}
 
-    /// The number of the object at that address, in the order of first use.
-    fn number_of(&mut self, object: usize) -> u32 {
-        if object == 0 {
-            return 0;
-        }
-        let first = object.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-        for at in first..first + 64 {
-            let place = &mut self.objects[at % OBJECTS];
-            if place.0 == object {
-                return place.1;
-            }
-            if place.0 == 0 {
-                self.objects_length += 1;
-                *place = (object, self.objects_length);
-                return place.1;
-            }
-        }
-        0
+fn log(header: &'static Header, choice: Choice) {
+    let step = header.steps.load(Relaxed);
+    if step < header.log_room {
+        // SAFETY: the file was checked to be that long.
+        unsafe { at::<Choice>(header, header.log_at).add(step as usize).write(choice) };
     }
+    header.steps.store(step + 1, Release);
+}
+
+/// Who can go on, and what `current`, who ran, is about to do.
+fn look_around<'a>(current: u32, header: &Header, able: &'a mut [Act; ABLE_MAX]) -> Point<'a> {
+    let mut length = 0;
+    let mut arrived = Act::NONE;
+    thread::each(|thread| {
+        if !takes_part(thread) || !thread.part.explored.at_point.load(SeqCst) {
+            return;
+        }
+        let keeps = what_keeps(thread);
+        let act = act(thread, matches!(keeps, Keeps::Time));
+        if act.thread == current {
+            arrived = act;
+        }
+        if !matches!(keeps, Keeps::Object) && length < ABLE_MAX {
+            able[length] = act;
+            length += 1;
+        }
+    });
+    let able = &mut able[..length];
+    able.sort_unstable_by_key(|act| act.thread);
+    Point { step: header.steps.load(Relaxed), arrived, current, able }
+}
+
+/// What the thread is about to do; `late` says that its wait would time out.
+fn act(thread: &Thread, late: bool) -> Act {
+    let mine = &thread.part.explored;
+    let yields = mine.how.load(Relaxed) & how::YIELDS != 0;
+    Act {
+        thread: thread.part.index,
+        object: name_of(mine.object.load(Relaxed)),
+        other: name_of(mine.other.load(Relaxed)),
+        op: thread.part.op.load(Relaxed) as u16,
+        flags: if late { flag::TIMES_OUT } else { 0 } | if yields { flag::YIELDS } else { 0 },
+    }
+}
+
+/// The object at that address in one word, the same in each run that has it there. Two that share it by chance are taken
+/// for one: that costs an exhaustive search some runs.
+fn name_of(object: usize) -> u32 {
+    let hashed = (object as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+    if object == 0 { 0 } else { hashed as u32 + 1 }
 }

@@ -86,6 +86,10 @@ calls! {
     sched_yield() = SYS_sched_yield;
     /// Which processors may be used.
     sched_getaffinity(pid, length, mask) = SYS_sched_getaffinity;
+    /// Waits for a child.
+    wait4(pid, status, how, usage) = SYS_wait4;
+    /// Changes the group of a process.
+    setpgid(pid, group) = SYS_setpgid;
     /// Sends a signal to a process.
     kill(pid, signal) = SYS_kill;
     /// Sends a signal to a thread.

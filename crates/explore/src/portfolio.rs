@@ -190,7 +190,8 @@ impl Portfolio {
         if !self.is_first_back {
             return Next::Wait;
         }
-        if self.all_orders().is_some() {
+        // Memory that no lock protects has orders of its own: the portfolio goes on by chance.
+        if self.all_orders().is_some() && self.settings.strategy != Strategy::Portfolio {
             return Next::Done;
         }
         let turn = self.count - 1;

@@ -18,6 +18,7 @@ mod table;
 use libc::{c_char, c_int, c_void};
 use retake_engine::process::{self, Start};
 use retake_engine::{deadlock, report, sys, thread};
+use retake_tape::choices::serve;
 use retake_tape::layout::born;
 
 unsafe extern "C" {
@@ -45,25 +46,37 @@ unsafe extern "C" fn start(_: c_int, argv: *mut *mut c_char, envp: *mut *mut c_c
         if matches!(role, handle::launcher::Role::Apart) {
             return;
         }
-        let Some(mut part) = handle::environment::take(envp) else { return };
+        let Some(part) = handle::environment::take(envp) else { return };
         if handle::pvm::task::is_daemon() {
             return;
         }
+        let short_cut = glibc::mutex_is_as_expected(real_lock, real_unlock);
+        if part.mode == serve::MODE.as_bytes() {
+            return handle::server::put_by(part, short_cut);
+        }
+        let mut part: handle::environment::Part<'_> = part;
         let mut rank_name = [0u8; thread::NAME_MAX];
         if let handle::launcher::Role::Rank(rank) = role {
             let length = handle::launcher::rank_name(&mut rank_name, part.name, rank);
             (part.name, part.born) = (&rank_name[..length], born::EXEC);
         }
-        let short_cut = glibc::mutex_is_as_expected(real_lock, real_unlock);
-        let start = Start {
-            replay: part.mode == b"replay",
-            take: part.take,
-            session: part.session,
-            name: part.name,
-            born: part.born,
-            short_cut,
-        };
-        if part.mode != b"replay" && part.mode != b"record" || !process::start(&start) {
+        match part.mode {
+            b"record" => begin(&part, false, short_cut),
+            b"replay" => begin(&part, true, short_cut),
+            _ => {}
+        }
+    }
+}
+
+/// This process has a part from here on.
+///
+/// # Safety
+/// One thread runs.
+unsafe fn begin(part: &handle::environment::Part<'_>, replay: bool, short_cut: bool) {
+    // SAFETY: as above.
+    unsafe {
+        let (take, session, name, born) = (part.take, part.session, part.name, part.born);
+        if !process::start(&Start { replay, take, session, name, born, short_cut }) {
             return;
         }
         report::set_callers(handle::callers);
@@ -79,7 +92,7 @@ unsafe extern "C" fn start(_: c_int, argv: *mut *mut c_char, envp: *mut *mut c_c
             Some(handle::process::after_fork_in_parent),
             Some(handle::process::after_fork_in_child),
         );
-        if start.replay {
+        if replay {
             handle::signal::watch_faults();
             handle::debugger::arm();
             if let Some(thread) = thread::current() {

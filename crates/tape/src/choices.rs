@@ -34,3 +34,19 @@ pub struct Header {
     pub spun: AtomicU32,
     pub outside: AtomicU32,
 }
+
+/// How the command line and a server of copies talk: messages of two numbers, what and a value.
+pub mod serve {
+    /// The descriptor of the socket in the server.
+    pub const SOCKET: usize = 250;
+    /// It waits before the program begins.
+    pub const READY: i32 = 1;
+    /// It cannot be copied: libraries have started threads already.
+    pub const CANNOT: i32 = 2;
+    /// A copy has begun; the value is its id, negative if there is none.
+    pub const BEGUN: i32 = 3;
+    /// The copy has ended; the value is its status as `wait` tells it.
+    pub const ENDED: i32 = 4;
+    /// What [`variable::MODE`](crate::session::variable::MODE) says to a server, as long as what its copies are told.
+    pub const MODE: &str = "server";
+}

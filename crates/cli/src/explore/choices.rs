@@ -131,7 +131,18 @@ impl Drop for Choices {
     }
 }
 
-/// The threads that were chosen.
-pub fn threads(log: &[Choice]) -> Vec<u16> {
-    log.iter().map(|choice| choice.chosen.thread as u16).collect()
+/// The choices that were made in the run whose file that is.
+pub fn read(path: &Path) -> Option<Vec<u16>> {
+    let bytes = std::fs::read(path).ok()?;
+    let number = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let log_at = usize::try_from(number(std::mem::offset_of!(Header, log_at))?).ok()?;
+    let steps = number(std::mem::offset_of!(Header, steps))?;
+    let room = number(std::mem::offset_of!(Header, log_room))?;
+    if number(0)? != MAGIC {
+        return None;
+    }
+    let log = bytes.get(log_at..)?.chunks_exact(size_of::<Choice>()).take(steps.min(room) as usize);
+    // Who goes on is the first of a record; at the end there may be one of nobody.
+    let threads = log.map(|record| u32::from_le_bytes([record[0], record[1], record[2], record[3]]));
+    Some(threads.map_while(|thread| u16::try_from(thread).ok()).collect())
 }

@@ -8,7 +8,7 @@ use crate::facts::Ended;
 use crate::launch::Verdict;
 use crate::record::{self, Recorded};
 use crate::replay::{Output, Player};
-use crate::status::Result;
+use crate::status::{Failure, Result};
 use crate::store::Store;
 use retake_explore::Plan;
 use std::ffi::OsString;
@@ -23,6 +23,8 @@ pub const REPLAYS: u32 = 3;
 pub struct Given {
     pub plan: Box<Plan>,
     pub prefix: Vec<u16>,
+    /// Choices that the run will make, about.
+    pub length: usize,
     pub clocks: Clocks,
     pub patience: Duration,
     pub output: Output,
@@ -36,10 +38,10 @@ impl Given {
 
     /// Lays the choices down in the take.
     pub fn write(&self, take: &Path) -> Result<Choosing> {
-        /// Choices beyond those that are given, should there be any.
+        /// Room for more, should there be any.
         const MORE: usize = 4096;
         let path = take.join(retake_tape::choices::FILE);
-        let mut choices = Choices::create(&path, self.prefix.len() + MORE, self.clocks)?;
+        let mut choices = Choices::create(&path, self.prefix.len().max(self.length) + MORE, self.clocks)?;
         choices.give(&self.plan, &self.prefix, false);
         Ok(Choosing { choices, steps: 0, moved: Instant::now(), patience: self.patience, hangs: false })
     }
@@ -117,4 +119,13 @@ fn replays(recorded: &Recorded) -> std::result::Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The choices of a take that was explored.
+pub fn kept_choices(word: &str) -> Result<Vec<u16>> {
+    let take = Store::open()?.take(word)?;
+    let path = take.dir.join(retake_tape::choices::FILE);
+    super::choices::read(&path).ok_or_else(|| {
+        Failure::own(format!("{word} holds no choices: it was not found by exploring")).next("retake explore -- CMD")
+    })
 }

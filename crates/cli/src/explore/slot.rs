@@ -5,6 +5,7 @@
 
 use super::choices::{Choices, Clocks, STEPS_MAX};
 use super::outcome::{Outcome, Output};
+use super::server::Server;
 use crate::environment::{self, OWN_ENVIRONMENT, Own};
 use crate::launch::{self, Launch};
 use crate::session::Mapped;
@@ -12,10 +13,11 @@ use crate::status::{Context, Failure, Result};
 use crate::take::TempDir;
 use crate::{shim, take};
 use retake_explore::{Choice, Plan};
+use retake_tape::choices::serve;
 use retake_tape::session::{FILE as SESSION, PART_ENDING, RICH_ENDING, TAPE_ENDING, flag};
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
@@ -27,6 +29,8 @@ pub struct Program {
     /// Nothing may move for so long.
     pub patience: Duration,
     pub clocks: Clocks,
+    /// Whether runs are copies of a process that is about to begin.
+    pub is_copied: bool,
 }
 
 /// A run that is over.
@@ -35,11 +39,15 @@ pub struct Run {
     pub log: Vec<Choice>,
     /// How often a thread was left to itself: because it computed too long, because it waited outside.
     pub left_alone: (u32, u32),
+    /// It was ended because nothing moved for long, or too much did.
+    pub hangs_slowly: bool,
 }
 
 /// A run that is under way.
 struct Running {
     pid: i32,
+    /// Can be read when it has ended.
+    watched: Option<OwnedFd>,
     steps: u64,
     moved: Instant,
     /// It was ended because it hangs.
@@ -51,9 +59,10 @@ pub struct Slot {
     choices: Choices,
     pub output: Output,
     launch: Launch,
+    server: Option<Server>,
     patience: Duration,
     running: Option<Running>,
-    stdin: Option<(File, u64)>,
+    stdin: (File, u64),
     /// Removed last.
     dir: TempDir,
 }
@@ -68,29 +77,34 @@ impl Slot {
         let output = Output::new(here("output")).because(|| "cannot make a file for the output".into())?;
         let shim = shim::unpack(dir.path())?;
         let preload = std::env::var_os("LD_PRELOAD").filter(|list| !list.is_empty());
-        let own = Own {
-            mode: "record",
-            take: dir.path(),
-            session: &session_path,
-            shim: &shim,
-            preload: preload.as_deref(),
-            process: environment::ROOT,
+        let environment = |mode| {
+            let own = Own {
+                mode,
+                take: dir.path(),
+                session: &session_path,
+                shim: &shim,
+                preload: preload.as_deref(),
+                process: environment::ROOT,
+            };
+            let own = own.variables(OWN_ENVIRONMENT).0;
+            let present = environment::present_environment();
+            present.iter().map(|(name, value)| environment::joined(name, value)).chain(own).collect()
         };
-        let (own, _) = own.variables(OWN_ENVIRONMENT);
-        let present = environment::present_environment();
-        let environment = present.iter().map(|(name, value)| environment::joined(name, value)).chain(own).collect();
         let stdin = standard_input()?;
-        let launch = Launch {
+        let mut launch = Launch {
             exe: program.exe.clone(),
             argv: program.argv.clone(),
-            environment,
+            environment: environment(serve::MODE),
             cwd: None,
             streams: [Some(stdin.0.as_raw_fd()), Some(output.file.as_raw_fd()), Some(output.file.as_raw_fd())],
             stack_limit: None,
             is_apart: true,
+            socket: None,
         };
+        let server = if program.is_copied { Server::start(&launch)? } else { None };
+        launch.environment = environment("record");
         let patience = program.patience;
-        Ok(Slot { session, choices, output, launch, patience, running: None, stdin: Some(stdin), dir })
+        Ok(Slot { session, choices, output, launch, server, patience, running: None, stdin, dir })
     }
 
     /// Starts a run.
@@ -99,19 +113,33 @@ impl Slot {
         self.output.clear();
         self.session.restart();
         self.choices.give(plan, prefix, true);
-        if let Some((file, offset)) = &self.stdin {
-            // SAFETY: our own descriptor; what cannot be wound back is read once.
-            unsafe { libc::lseek(file.as_raw_fd(), *offset as libc::off_t, libc::SEEK_SET) };
-        }
-        let (pid, _) = launch::start_apart(&self.launch)?;
-        self.running = Some(Running { pid, steps: 0, moved: Instant::now(), hangs: false });
+        let (file, offset) = &self.stdin;
+        // SAFETY: our own descriptor; what cannot be wound back is read once.
+        unsafe { libc::lseek(file.as_raw_fd(), *offset as libc::off_t, libc::SEEK_SET) };
+        let copy = self.server.as_mut().and_then(Server::copy);
+        let (pid, watched) = match copy {
+            Some(pid) => (pid, None),
+            None => {
+                // What cannot be copied is started anew, from here on.
+                self.server = None;
+                let pid = launch::start_apart(&self.launch)?.0;
+                let watched = launch::watched(pid);
+                // SAFETY: a fresh descriptor of ours.
+                (pid, (watched >= 0).then(|| unsafe { OwnedFd::from_raw_fd(watched) }))
+            }
+        };
+        self.running = Some(Running { pid, watched, steps: 0, moved: Instant::now(), hangs: false });
         Ok(())
     }
 
     /// The run, if it is over.
     pub fn look(&mut self) -> Result<Option<Run>> {
         let Some(running) = &mut self.running else { return Ok(None) };
-        let Some(ended) = launch::ended(running.pid) else {
+        let ended = match &mut self.server {
+            Some(server) => server.ended(),
+            None => launch::ended(running.pid),
+        };
+        let Some(ended) = ended else {
             let steps = self.choices.steps();
             if steps != running.steps {
                 (running.steps, running.moved) = (steps, Instant::now());
@@ -134,22 +162,31 @@ impl Slot {
             _ if hangs || self.choices.is_stuck() => Outcome::Hang,
             ended => Outcome::Ended(ended),
         };
-        Ok(Some(Run { outcome, log: self.choices.log().to_vec(), left_alone: self.choices.left_alone() }))
+        let (log, left_alone) = (self.choices.log().to_vec(), self.choices.left_alone());
+        Ok(Some(Run { outcome, log, left_alone, hangs_slowly: hangs }))
     }
 
-    /// Waits until something may have changed.
-    pub fn wait(&self) {
-        if let Some(running) = &self.running {
-            launch::wait_shortly(running.pid, Duration::from_millis(20));
+    /// Can be read when the run has ended.
+    fn descriptor(&self) -> Option<i32> {
+        let running = self.running.as_ref()?;
+        match &self.server {
+            Some(server) => Some(server.descriptor()),
+            None => running.watched.as_ref().map(AsRawFd::as_raw_fd),
         }
     }
+}
+
+/// Waits until a run may have ended, shortly.
+pub fn wait_for_any(slots: &[Slot]) {
+    let watched: Vec<i32> = slots.iter().filter_map(Slot::descriptor).collect();
+    launch::wait_for(&watched, Duration::from_millis(20));
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
         if let Some(running) = &self.running {
             kill_group(running.pid);
-            while launch::ended(running.pid).is_none() {
+            while self.server.is_none() && launch::ended(running.pid).is_none() {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }

@@ -18,6 +18,7 @@ pub mod pvm;
 pub mod random;
 pub mod rwlock;
 pub mod sem;
+pub mod server;
 pub mod signal;
 pub mod stack;
 pub mod startup;
