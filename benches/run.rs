@@ -34,7 +34,9 @@ impl Place {
         fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
         let place = Place { dir, retake: retake.to_path_buf() };
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for source in ["benches/locks.c", "examples/knights_tour.c", "examples/gauss.c"] {
+        for source in
+            ["benches/locks.c", "examples/knights_tour.c", "examples/gauss.c", "tests/programs/follow/files.c"]
+        {
             let source = root.join(source);
             let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let done = Command::new("cc")
@@ -80,6 +82,25 @@ impl Place {
 
     pub fn replay(&self) -> Result<Outcome, String> {
         self.run(Command::new(&self.retake).arg("replay").arg(self.take()))
+    }
+
+    /// The order of the last take, in a file, and how many steps that are.
+    pub fn schedule(&self) -> Result<(String, usize), String> {
+        let printed =
+            Command::new(&self.retake).arg("schedule").arg(self.take()).output().map_err(|e| e.to_string())?;
+        let text = String::from_utf8_lossy(&printed.stdout).into_owned();
+        let file = self.program("schedule.txt");
+        fs::write(&file, &text).map_err(|e| e.to_string())?;
+        let entries = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+        Ok((file, entries.map(|line| line.split([',', ' ']).filter(|word| !word.is_empty()).count()).sum()))
+    }
+
+    pub fn follow(&self, schedule: &str, command: &[&str]) -> Result<Outcome, String> {
+        let take = self.dir.join("followed");
+        let _ = fs::remove_dir_all(&take);
+        let mut follow = Command::new(&self.retake);
+        follow.args(["follow", schedule, "--then", "resume", "-o"]).arg(take).arg("--").args(command);
+        self.run(&mut follow)
     }
 
     /// Events and bytes of the last take.

@@ -198,6 +198,7 @@ fn a_take_is_followed_as_a_schedule() {
         "barrier_serial",
         "thread_tree",
         "once_who",
+        "files",
     ] {
         let place = Place::new("take", program);
         let recorded = place.retake(&["record", "-q", "-o", "take"], true);
