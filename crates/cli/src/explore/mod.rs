@@ -4,13 +4,14 @@
 //! portfolio --> slots: runs, one thread at a time --> log, outcome --> portfolio
 //!                                                        | failed
 //!                                                        v
-//!                       shrink: fewer choices --> keep: a take, replayed three times
+//!         shrink: fewer choices --> keep: a take, replayed three times --> explain: what decides
 //! ```
 //!
 //! Law: results are taken in the order in which the runs were handed out, however many are made at once; so the same seed
 //! finds the same.
 
 mod choices;
+mod explain;
 mod keep;
 mod outcome;
 mod progress;
@@ -19,6 +20,7 @@ mod shrinking;
 mod slot;
 
 use crate::facts::Ended as Died;
+use crate::record::Recorded;
 use crate::replay::Output;
 use crate::status::{Failure, Result, Status, say};
 use crate::{Ending, elf, launch, launcher, record, shim, words};
@@ -31,7 +33,7 @@ use retake_explore::bounded::Shard;
 use retake_explore::log::choices as chosen;
 use retake_explore::plan::kind;
 use retake_explore::portfolio::{Ended, Job, Next, Portfolio, Settings, Strategy};
-use retake_explore::{Plan, flag};
+use retake_explore::{Choice, Plan, flag};
 use slot::{Program, Run, Slot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -276,19 +278,16 @@ impl Exploring {
             Some(shrunk) => (Plan::new(kind::STEADY, job.plan.seed), shrunk.choices.clone()),
             None => (job.plan.clone(), chosen(&run.log)),
         };
-        let given = Given {
-            plan: Box::new(plan),
-            prefix,
-            length: run.log.len(),
-            clocks: self.program.clocks,
-            patience: self.program.patience,
-            output: Output::new()?,
-        };
+        let given = self.given(plan, prefix, run)?;
         self.progress.clear();
         match keep(&self.args.command, self.args.output.clone(), given, failure)? {
             Kept::Same(recorded) => {
-                let words = recorded.deadlock.clone().unwrap_or_else(|| failure.words());
-                if !self.found.insert(words) {
+                let explanation = match &shrunk {
+                    Some(shrunk) => self.explain(&shrunk.log, run, &recorded)?,
+                    None => None,
+                };
+                let words = recorded.deadlock.clone().or_else(|| explanation.clone());
+                if !self.found.insert(words.unwrap_or_else(|| failure.words())) {
                     let _ = std::fs::remove_dir_all(&recorded.dir);
                     return Ok(true);
                 }
@@ -299,6 +298,9 @@ impl Exploring {
                 }
                 if let Some(deadlock) = &recorded.deadlock {
                     say(deadlock);
+                }
+                if let Some(explanation) = &explanation {
+                    say(explanation);
                 }
                 let label = &recorded.label;
                 say(format_args!("kept as {label}; next: retake replay {label} --gdb · retake show {label}"));
@@ -319,6 +321,27 @@ impl Exploring {
                 Ok(false)
             }
         }
+    }
+}
+
+impl Exploring {
+    /// A run that is to be made once more as a take.
+    fn given(&self, plan: Plan, prefix: Vec<u16>, run: &Run) -> Result<Given> {
+        Ok(Given {
+            plan: Box::new(plan),
+            prefix,
+            length: run.log.len(),
+            clocks: self.program.clocks,
+            patience: self.program.patience,
+            output: Output::new()?,
+        })
+    }
+
+    /// Why the failing run of `log` fails, in words.
+    fn explain(&mut self, log: &[Choice], run: &Run, kept: &Recorded) -> Result<Option<String>> {
+        let Some(decision) = explain::decided(&mut self.slots[0], &self.judge, log)? else { return Ok(None) };
+        let given = self.given(Plan::new(kind::STEADY, 0), decision.passing.clone(), run)?;
+        explain::words(&decision, kept, |dir| record::explored(self.args.command.clone(), Some(dir), given)).map(Some)
     }
 }
 

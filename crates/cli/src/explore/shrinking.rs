@@ -23,15 +23,20 @@ struct Shrinking<'a> {
 
 impl Shrinking<'_> {
     fn make(&mut self, choices: &[u16]) -> Result<Trial> {
-        self.slot.start(&Plan::new(kind::STEADY, 0), choices)?;
-        let run = loop {
-            wait_for_any(std::slice::from_ref(self.slot));
-            if let Some(run) = self.slot.look()? {
-                break run;
-            }
-        };
+        let run = follow(self.slot, choices)?;
         let failed = self.judge.judge(run.outcome, &self.slot.output)? == Some(self.failure);
         Ok(Trial { failed, log: run.log })
+    }
+}
+
+/// Makes a run that follows the choices, then the default.
+pub fn follow(slot: &mut Slot, choices: &[u16]) -> Result<Run> {
+    slot.start(&Plan::new(kind::STEADY, 0), choices)?;
+    loop {
+        wait_for_any(std::slice::from_ref(slot));
+        if let Some(run) = slot.look()? {
+            return Ok(run);
+        }
     }
 }
 

@@ -1,0 +1,161 @@
+//! Why a run fails: the two operations whose order decides.
+//!
+//! They are found by trying (`retake_explore::decide`). A run in which they come the other way round is recorded, too: it
+//! has the names and lines of what the failing run never came to.
+//!
+//! Law: what is told has been tried, on the program itself; where nothing could be shown, nothing is told.
+
+use super::outcome::Judge;
+use super::shrinking;
+use super::slot::Slot;
+use crate::develop;
+use crate::lines;
+use crate::names::ObjectNames;
+use crate::record::Recorded;
+use crate::status::{Failure, Result};
+use crate::store::Store;
+use crate::symbols::{Place, Symbols};
+use crate::take::TempDir;
+use retake_analysis::{History, Note};
+use retake_explore::decide::{Decision, Step, Tried, begins_to_wait, decide};
+use retake_explore::depends::op;
+use retake_explore::{Choice, flag};
+use retake_tape::op::Op;
+use retake_tape::reader::Tape;
+use retake_tape::rich::WAITS;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Looking for what decides takes no longer than that, and no more runs.
+const TIME_MAX: Duration = Duration::from_secs(10);
+const RUNS_MAX: usize = 100;
+/// Frames of a stack that are shown.
+const FRAMES: usize = 3;
+const A_CONDITION: &str = "a condition";
+
+/// One of the operations that decide, in words.
+struct Told {
+    /// `0.1 (worker)`.
+    thread: String,
+    /// `lock mutex a`.
+    what: String,
+    stack: Vec<String>,
+}
+
+/// What decides, in words. `kept` is the failing run; `record` makes a take of the one that passes, there.
+pub fn words(
+    decision: &Decision,
+    kept: &Recorded,
+    record: impl FnOnce(OsString) -> Result<Recorded>,
+) -> Result<String> {
+    let Decision { first, then, .. } = decision;
+    let dir = TempDir::in_memory()?;
+    let passing = record(dir.path().join("take").into())?;
+    let (mut earlier, later) = (look_up(&kept.dir, first)?, look_up(&passing.dir, then)?);
+    // A wait that never ended has no name in its take; whoever signals knows it.
+    if let (true, Some((_, name))) = (earlier.what.ends_with(A_CONDITION), later.what.split_once("condition ")) {
+        earlier.what = earlier.what.replace(A_CONDITION, &format!("condition {name}"));
+    }
+    let mut lines = vec!["what decides:".to_owned()];
+    for (when, told) in [("first", &earlier), ("then ", &later)] {
+        lines.push(format!("  {when} {}: {}", told.thread, told.what));
+        if !told.stack.is_empty() {
+            lines.push(format!("        at {}", told.stack.join(" < ")));
+        }
+    }
+    if matches!(op(&first.act), Some(Op::CondSignal | Op::CondBroadcast)) && begins_to_wait(&then.act) {
+        lines.push("  so nobody heard the signal".into());
+    }
+    lines.push("  the other way round it passes (tried)".into());
+    Ok(lines.join("\nretake: "))
+}
+
+/// Looks for what decides that the run of `log` fails.
+pub fn decided(slot: &mut Slot, judge: &Judge, log: &[Choice]) -> Result<Option<Decision>> {
+    let until = Instant::now() + TIME_MAX;
+    let mut error: Option<Failure> = None;
+    let mut attempt = |choices: &[u16]| -> Result<Tried> {
+        let run = shrinking::follow(slot, choices)?;
+        Ok(Tried { passed: judge.judge(run.outcome, &slot.output)?.is_none(), log: run.log })
+    };
+    let mut run = |choices: &[u16]| match attempt(choices) {
+        Ok(tried) => (Instant::now() < until).then_some(tried),
+        Err(failure) => {
+            error = Some(failure);
+            None
+        }
+    };
+    let decision = decide(&mut run, log, RUNS_MAX);
+    error.map_or(Ok(decision), Err)
+}
+
+/// The operation in the take that lies there.
+fn look_up(dir: &Path, step: &Step) -> Result<Told> {
+    let store = Store::open()?;
+    let take = store.take(&dir.to_string_lossy())?;
+    let tapes = take.tapes()?;
+    let (take, rich) = develop::rich_tapes(&store, take, true, "explore")?;
+    Ok(told(step, &rich, &mut lines::symbols(&take.dir, &tapes)))
+}
+
+/// The operation with its names and lines, as the take's notes have them.
+fn told(step: &Step, rich: &[Tape], symbols: &mut Symbols) -> Told {
+    let history = History::new(rich);
+    let all: Vec<_> = history.threads().to_vec();
+    let mut names = ObjectNames::new(rich);
+    // Threads are numbered as they are created; the first process alone is explored.
+    let main = all.iter().filter(|(tape, _)| tape.name() == "0").map(|(_, thread)| thread.header.number).min();
+    let mut numbers: Vec<u64> = main.into_iter().map(u64::from).collect();
+    let (mut seen, mut found, mut object) = (0, None, String::new());
+    for note in history {
+        let (tape, thread) = all[note.thread];
+        if tape.name() != "0" {
+            continue;
+        }
+        let name = names.name("0", &thread.name, &note.rich, symbols);
+        if note.rich.op == Op::ThreadCreate {
+            numbers.push(note.rich.version);
+        }
+        let is_its = numbers.get(step.act.thread as usize) == Some(&thread.header.number.into());
+        if !is_its || u16::from(note.rich.op as u8) != step.act.op {
+            continue;
+        }
+        let waits = note.rich.result == WAITS && note.rich.op != Op::Barrier;
+        if !waits && seen == step.nth {
+            (found, object) = (Some(note), name);
+        }
+        seen += usize::from(!waits);
+    }
+    let number = numbers.get(step.act.thread as usize).copied();
+    let thread = all.iter().find(|(tape, thread)| tape.name() == "0" && Some(thread.header.number.into()) == number);
+    let thread = thread.map_or_else(String::new, |(_, thread)| {
+        let runs = symbols.place("0", thread.header.start).and_then(|place| place.function);
+        runs.map_or_else(|| thread.name.clone(), |runs| format!("{} ({runs})", thread.name))
+    });
+    let stack = found.map_or_else(Vec::new, |note| symbols.stack("0", &note.rich.pcs));
+    let stack = stack.iter().take(FRAMES).map(Place::to_string).collect();
+    Told { thread, what: what(step, &object, found.as_ref(), symbols), stack }
+}
+
+/// `lock mutex a`.
+fn what(step: &Step, object: &str, note: Option<&Note>, symbols: &mut Symbols) -> String {
+    if begins_to_wait(&step.act) {
+        let condition = note.and_then(|note| note.next).and_then(|(_, object)| symbols.variable("0", object));
+        return format!(
+            "begin to wait for {}",
+            condition.map_or(A_CONDITION.into(), |name| format!("condition {name}"))
+        );
+    }
+    let op = op(&step.act);
+    if op == Some(Op::CondTimed) && step.act.has(flag::TIMES_OUT) {
+        return format!("time-out of the wait for condition {object}");
+    }
+    let word = op.map_or("go on", Op::word);
+    match object.split_once('#') {
+        // A name that was made up says what it is.
+        Some((kind, _)) => format!("{} {object}", word.strip_suffix(kind).unwrap_or(word).trim_end()),
+        None if object.is_empty() => word.to_owned(),
+        None => format!("{word} {object}"),
+    }
+}
