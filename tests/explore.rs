@@ -132,11 +132,18 @@ fn is_found(kit: &Kit, fixture: &Fixture) -> Result<(), String> {
             return told("nothing that decides was found");
         }
         if seed == 1 {
-            golden(&fixture.path.with_extension("expected"), &explanation(&found.stderr))?;
+            let told = explanation(&found.stderr);
+            let is_long = LONG.contains(&fixture.name.as_str());
+            let told = told.split("retake: what decides").next().filter(|_| is_long).unwrap_or(&told);
+            golden(&fixture.path.with_extension("expected"), told)?;
         }
     }
     Ok(())
 }
+
+/// Programs whose smallest failing run takes longer to find than is given: which one comes out, and so which two operations
+/// are told, depends on how quick the machine is.
+const LONG: [&str; 1] = ["deadlock_five"];
 
 /// What is said of the failure itself: not how it was found, nor where it was kept.
 fn explanation(stderr: &str) -> String {

@@ -283,7 +283,11 @@ impl Exploring {
         match keep(&self.args.command, self.args.output.clone(), given, failure)? {
             Kept::Same(recorded) => {
                 let explanation = match &shrunk {
-                    Some(shrunk) => self.explain(&shrunk.log, run, &recorded)?,
+                    // The failure is there, explained or not.
+                    Some(shrunk) => self.explain(&shrunk.log, run, &recorded).unwrap_or_else(|failure| {
+                        say(format_args!("what decides could not be told: {}", failure.what));
+                        None
+                    }),
                     None => None,
                 };
                 let words = recorded.deadlock.clone().or_else(|| explanation.clone());
