@@ -2,12 +2,15 @@
 //! prints the same. With `std::sync` in their place it would run the same, but nothing of it would be recorded.
 
 use retake::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use retake::sync::{Arc, Barrier, Condvar, Mutex, Once, RwLock, mpsc};
+use retake::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 use retake::thread;
 use std::time::Duration;
 
 const THREADS: u64 = 4;
 const ROUNDS: u64 = 40;
+/// How many have come before its value was made.
+static CAME: AtomicU64 = AtomicU64::new(0);
+static LAZY: LazyLock<u64> = LazyLock::new(|| CAME.load(Ordering::SeqCst));
 
 struct Place {
     order: Mutex<Vec<u64>>,
@@ -15,6 +18,7 @@ struct Place {
     words: RwLock<String>,
     start: Barrier,
     first: Once,
+    cell: OnceLock<u64>,
     chosen: AtomicU64,
     turn: Condvar,
     stop: AtomicBool,
@@ -23,6 +27,9 @@ struct Place {
 fn work(place: &Place, me: u64, results: &mpsc::Sender<(u64, u64)>) {
     let leader = place.start.wait().is_leader();
     place.first.call_once(|| place.chosen.store(me, Ordering::SeqCst));
+    CAME.fetch_add(1, Ordering::SeqCst);
+    let found = place.cell.get().is_some();
+    place.hash.fetch_add(u64::from(found) + place.cell.get_or_init(|| me) * 10 + *LAZY * 100, Ordering::SeqCst);
     for round in 0..ROUNDS {
         let mixed = place.hash.load(Ordering::SeqCst).wrapping_mul(31).wrapping_add(me);
         let _ = place.hash.compare_exchange(mixed ^ 1, mixed, Ordering::SeqCst, Ordering::SeqCst);
@@ -56,6 +63,7 @@ fn main() {
         words: RwLock::new(String::new()),
         start: Barrier::new(THREADS as usize),
         first: Once::new(),
+        cell: OnceLock::new(),
         chosen: AtomicU64::new(0),
         turn: Condvar::new(),
         stop: AtomicBool::new(false),
@@ -68,13 +76,26 @@ fn main() {
         })
         .collect();
     drop(sender);
+    // Who unparks whom first: the one who is parked looks how far the others are then.
+    let parked = thread::spawn({
+        let place = place.clone();
+        move || {
+            thread::park();
+            place.hash.load(Ordering::SeqCst)
+        }
+    });
     let mut polls = 0u64;
     while !place.stop.load(Ordering::SeqCst) {
         polls += 1;
+        if polls == 3 {
+            parked.thread().unpark();
+        }
         thread::yield_now();
     }
     let received = receiver.iter().fold(0u64, |sum, (me, hash)| sum.wrapping_mul(1_000_003).wrapping_add(hash ^ me));
     threads.into_iter().for_each(|thread| thread.join().unwrap());
+    parked.thread().unpark();
+    println!("parked until {:x}", parked.join().unwrap());
     println!("chosen {}, {polls} polls", place.chosen.load(Ordering::SeqCst));
     println!("received {received:x}, hash {:x}", place.hash.load(Ordering::SeqCst));
     println!("words {}", place.words.read().unwrap());

@@ -30,14 +30,18 @@ fn samples() -> &'static Path {
 
 /// The same samples in C, compiled against the header and linked with the shared or the static library.
 fn samples_in_c(folder: &Path, link: &[&str]) -> PathBuf {
+    compiled(folder, Path::new("examples/care"), &["server", "client1", "client2"], link)
+}
+
+fn compiled(folder: &Path, from: &Path, names: &[&str], link: &[&str]) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let libraries = samples().parent().expect("a folder of the release").to_owned();
     let bin = folder.join("bin");
     fs::create_dir_all(&bin).expect("a folder");
-    for name in ["server", "client1", "client2"] {
+    for name in names {
         let mut cc = Command::new("cc");
         cc.args(["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"]).arg(root.join("crates/api/include"));
-        cc.arg(root.join(format!("examples/care/{name}.c"))).arg("-o").arg(bin.join(format!("care-{name}")));
+        cc.arg(root.join(from).join(format!("{name}.c"))).arg("-o").arg(bin.join(format!("care-{name}")));
         cc.args(link.iter().map(|word| word.replace("LIBRARIES", &libraries.to_string_lossy())));
         assert!(cc.status().expect("a C compiler").success(), "{name}.c does not build");
     }
@@ -293,6 +297,46 @@ fn the_environment_chooses_the_mode() {
     for _ in 0..10 {
         assert_eq!(lines_of(&play("replay"), "server:"), lines_of(&recorded, "server:"));
     }
+}
+
+/// Lines of several processes on one terminal.
+#[test]
+fn the_order_of_written_lines_comes_back() {
+    let kit = kit();
+    let scratch = kit.scratch("lines").unwrap();
+    script(&scratch, &["lines one", "lines two", "lines three"]);
+    let recorded = retake(&kit, &scratch, &["record", "--full", "-o", "take", "--", "sh", "run.sh"]);
+    assert_eq!((recorded.ended, recorded.stdout.split(|byte| *byte == b'\n').count()), (0, 61), "{}", recorded.stderr);
+    for time in 1..=10 {
+        let replayed = retake(&kit, &scratch, &["replay", "take"]);
+        assert_eq!(replayed.ended, 0, "replay {time}: {}", replayed.stderr);
+        assert_eq!(replayed.stdout, recorded.stdout, "replay {time}");
+    }
+    let alone = retake(&kit, &scratch, &["replay", "take", "--only", "two"]);
+    assert_eq!(lines_of(&alone, "two"), lines_of(&recorded, "two"), "{}", alone.stderr);
+}
+
+/// What C cannot forbid is found.
+#[test]
+fn forgotten_guards_are_told_in_c() {
+    let kit = kit();
+    let scratch = kit.scratch("guards").unwrap();
+    let bin = compiled(&scratch, Path::new("tests/library"), &["guards"], &STATIC);
+    let group = format!("guards-{}", std::process::id());
+    let said = |mistake: &str, checked: bool| {
+        let mut command = Command::new(bin.join("care-guards"));
+        command.arg(mistake).env("RETAKE_GROUP", &group);
+        if checked {
+            command.env("RETAKE_CHECK", "1");
+        }
+        run(&mut command, &scratch, kit.limits).unwrap().stderr
+    };
+    let changed = "retake: object Number was changed without retake_write_entry; guards has noticed it\n";
+    assert_eq!(said("outside", true), changed);
+    assert_eq!(said("reading", true), changed);
+    assert_eq!(said("held", true), "retake: guards finishes with 1 guards of shared objects not released\n");
+    assert_eq!(said("none", true), "");
+    assert_eq!(said("outside", false), "");
 }
 
 /// `retake::sync`: locks, conditions, channels, atomics of a Rust program.

@@ -41,6 +41,7 @@ enum retake_mode { RETAKE_NORMAL, RETAKE_CAPTURE, RETAKE_FULL_CAPTURE, RETAKE_RE
 
 typedef struct retake_participant retake_participant;
 typedef struct retake_object retake_object;
+typedef struct retake_writer retake_writer;
 
 /* A message that was received. Give it back with retake_message_free. */
 typedef struct retake_message {
@@ -103,6 +104,12 @@ int retake_read_entry(retake_participant *me, retake_object *object);
 int retake_read_exit(retake_participant *me, retake_object *object);
 int retake_write_entry(retake_participant *me, retake_object *object);
 int retake_write_exit(retake_participant *me, retake_object *object);
+
+/* Output of several participants to one descriptor, put in order: all writers of one name, in all processes of a recorded
+ * run, share one order, which a replay repeats. Null if that fails; 0, or less than 0. */
+retake_writer *retake_writer_init(const char *name, int descriptor);
+void retake_writer_free(retake_writer *writer);
+int retake_write(retake_participant *me, retake_writer *writer, const void *contents, size_t length);
 
 /* Values from outside that are on the tape: nanoseconds since 1970; random bytes. */
 int64_t retake_time_ns(retake_participant *me);

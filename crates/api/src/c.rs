@@ -7,16 +7,21 @@
 use crate::carrier::set_transport;
 use crate::crew::{Crew, Entered};
 use crate::error::Error;
+use crate::frame::is_name;
 use crate::gate::Gate;
 use crate::message::{Message, Partner};
 use crate::mode::{Mode, set_mode};
 use crate::participant::{Participant, init};
+use crate::report::tell;
+use crate::writer::Writer;
+use retake_tape::check::crc32c;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::ptr::{null, null_mut};
+use std::sync::Mutex;
 use std::time::{Duration, UNIX_EPOCH};
 
 const MISUSE: c_int = -12;
@@ -307,12 +312,27 @@ pub struct Object {
     gate: Gate,
     data: *const u8,
     size: usize,
+    /// The checksum of the data when it was last looked at, if that is checked.
+    seen: Mutex<Option<u32>>,
 }
 
 impl Object {
-    fn contents(&self) -> Option<Vec<u8>> {
+    fn bytes(&self) -> &[u8] {
         // SAFETY: so many bytes of the caller's, which only a writer changes, and the gate is passed.
-        Some(unsafe { std::slice::from_raw_parts(self.data, self.size) }.to_vec())
+        unsafe { std::slice::from_raw_parts(self.data, self.size) }
+    }
+
+    /// Tells of whoever has changed the data without a guard since it was last looked at. A writer only leaves its mark.
+    fn look(&self, who: &Participant, writes: bool) {
+        if who.guards.is_none() {
+            return;
+        }
+        let is = crc32c(0, self.bytes());
+        let was = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).replace(is);
+        if !writes && was.is_some_and(|was| was != is) {
+            let name = self.crew.name();
+            tell(&format!("object {name} was changed without retake_write_entry; {} has noticed it", who.name()));
+        }
     }
 }
 
@@ -321,9 +341,13 @@ pub unsafe extern "C" fn retake_object_init(name: *const c_char, data: *mut c_vo
     // SAFETY: the caller gives a C string or null.
     let name = unsafe { text(name) }.filter(|name| !name.is_empty());
     match name {
-        Some(name) if !data.is_null() => {
-            Box::into_raw(Box::new(Object { crew: Crew::new(name), gate: Gate::default(), data: data.cast(), size }))
-        }
+        Some(name) if !data.is_null() => Box::into_raw(Box::new(Object {
+            crew: Crew::new(name),
+            gate: Gate::default(),
+            data: data.cast(),
+            size,
+            seen: Mutex::default(),
+        })),
         _ => {
             misuse("an object needs a name and data");
             null_mut()
@@ -349,7 +373,8 @@ unsafe fn enter(me: *mut Handle, object: *const Object, writes: bool) -> c_int {
             Err(error) => return number(&error),
         };
         object.gate.enter(writes);
-        let contents = || object.contents();
+        object.look(&me.me, false);
+        let contents = || Some(object.bytes().to_vec());
         let entered = if writes {
             object.crew.writes(&mut me.me, turn, &contents)
         } else {
@@ -366,6 +391,8 @@ unsafe fn leave(me: *mut Handle, object: *const Object, writes: bool) -> c_int {
         let Some(held) = held.map(|at| me.held.remove(at)) else {
             return misuse("an exit without an entry of this participant");
         };
+        // SAFETY: it was entered, so it was given by retake_object_init.
+        unsafe { (*held.object).look(&me.me, writes) };
         if writes {
             held.entered.leave_write()
         } else {
@@ -399,6 +426,57 @@ pub unsafe extern "C" fn retake_write_entry(me: *mut Handle, object: *mut Object
 pub unsafe extern "C" fn retake_write_exit(me: *mut Handle, object: *mut Object) -> c_int {
     // SAFETY: as above.
     unsafe { leave(me, object, true) }
+}
+
+/// A descriptor of the caller's, written to by libc's function, as the program would.
+pub struct Descriptor(c_int);
+
+impl std::io::Write for Descriptor {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        // SAFETY: the bytes live as long as the call.
+        let written = unsafe { libc::write(self.0, bytes.as_ptr().cast(), bytes.len()) };
+        usize::try_from(written).map_err(|_| std::io::Error::last_os_error())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn retake_writer_init(name: *const c_char, descriptor: c_int) -> *mut Writer<Descriptor> {
+    // SAFETY: the caller gives a C string or null.
+    match unsafe { text(name) }.filter(|name| is_name(name)) {
+        Some(name) => Box::into_raw(Box::new(Writer::new(name, Descriptor(descriptor)))),
+        None => {
+            misuse("a writer needs a name like a participant's");
+            null_mut()
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn retake_writer_free(writer: *mut Writer<Descriptor>) {
+    if !writer.is_null() {
+        // SAFETY: made by retake_writer_init, and given back here.
+        drop(unsafe { Box::from_raw(writer) });
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn retake_write(
+    me: *mut Handle,
+    writer: *const Writer<Descriptor>,
+    contents: *const c_void,
+    length: usize,
+) -> c_int {
+    // SAFETY: the caller gives what retake_writer_init gave, or null.
+    let Some(writer) = (unsafe { writer.as_ref() }) else { return misuse("the writer is null") };
+    with!(me, {
+        // SAFETY: the caller gives so many bytes.
+        let written = writer.write(&mut me.me, unsafe { bytes(contents, length) });
+        written.map_or_else(|error| number(&error), |()| 0)
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -56,6 +56,7 @@ mod shared;
 pub mod sync;
 mod talk;
 mod tcp;
+pub mod thread;
 mod transport;
 mod unix;
 mod unseen;
@@ -63,6 +64,7 @@ mod values;
 mod waiting;
 mod ways;
 mod wire;
+mod writer;
 
 pub use carrier::set_transport;
 pub use error::{Error, Result};
@@ -71,5 +73,4 @@ pub use message::{Message, Partner};
 pub use mode::{Mode, set_mode};
 pub use participant::{Participant, init};
 pub use shared::{ReadGuard, Shared, WriteGuard};
-/// Threads: the standard library's, which are made and joined by calls that a recording sees.
-pub use std::thread;
+pub use writer::Writer;

@@ -70,16 +70,32 @@ impl Meeting {
 
     /// A number that nobody else who meets here has, or has had.
     pub fn take_number(&self) -> Result<u32> {
-        let file = c(&self.path.join(NUMBERS))?;
+        self.locked(NUMBERS).map(|numbers| count_in(&numbers))
+    }
+
+    /// A file that all who meet here share; nobody else has it until it is dropped.
+    fn locked(&self, name: &str) -> Result<Fd> {
+        let file = c(&self.path.join(name))?;
         let flags = libc::O_CREAT | libc::O_RDWR | libc::O_NOFOLLOW | libc::O_CLOEXEC;
         // SAFETY: a C string.
         let opened = unsafe { sys::openat(libc::AT_FDCWD as usize, file.as_ptr() as usize, flags as usize, 0o600) };
-        let numbers = Fd::new(opened).map_err(system("make a file in the directory where participants meet"))?;
-        // SAFETY: a plain call on a descriptor of ours; the lock goes with it.
-        match sys::error(unsafe { sys::flock(numbers.0 as usize, libc::LOCK_EX as usize) }) {
-            None => Ok(count_in(&numbers)),
-            Some(errno) => Err(system("count the participants")(errno)),
+        let file = Fd::new(opened).map_err(system("make a file in the directory where participants meet"))?;
+        loop {
+            // SAFETY: a plain call on a descriptor of ours; the lock goes with it.
+            match sys::error(unsafe { sys::flock(file.0 as usize, libc::LOCK_EX as usize) }) {
+                None => return Ok(file),
+                Some(libc::EINTR) => {}
+                Some(errno) => return Err(system("lock a file of the participants")(errno)),
+            }
         }
+    }
+
+    /// The file of a writer's version, locked; `None` if the place is not of one run, and there is no first version.
+    pub fn writer(&self, name: &str) -> Result<Option<Fd>> {
+        if !self.of_run {
+            return Ok(None);
+        }
+        self.locked(&format!(".writer-{name}")).map(Some)
     }
 
     /// Where the participant of this name listens.

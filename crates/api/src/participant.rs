@@ -18,6 +18,7 @@ use crate::message::{Message, Partner};
 use crate::mode::{Mode, Settings};
 use crate::noting::Noting;
 use crate::proof::Terms;
+use crate::report::tell;
 use crate::talk::Talk;
 use crate::tcp::Tcp;
 use crate::transport::{Transport, Until, Way};
@@ -321,9 +322,7 @@ impl Participant {
         }
         let open = self.guards.as_ref().map_or(0, |guards| guards.load(Relaxed));
         if open > 0 {
-            let line = format!("retake: {} finishes with {open} guards of shared objects not released\n", self.name);
-            // SAFETY: the text lives as long as the call.
-            unsafe { sys::write(2, line.as_ptr() as usize, line.len()) };
+            tell(&format!("{} finishes with {open} guards of shared objects not released", self.name));
         }
     }
 

@@ -45,9 +45,7 @@ impl Reporter {
             write_report(session, report.as_bytes());
         } else {
             let what = if what == "stuck" { "stuck" } else { "diverged" };
-            let line = format!("retake: {what}: participant {} at event {event}: {words}\n", self.name);
-            // SAFETY: the text lives as long as the call.
-            unsafe { sys::write(2, line.as_ptr() as usize, line.len()) };
+            tell(&format!("{what}: participant {} at event {event}: {words}", self.name));
         }
         loop {
             // SAFETY: the process ends here.
@@ -69,6 +67,13 @@ impl Reporter {
         });
         others || watch::is_debugged()
     }
+}
+
+/// Says something to the user, past whatever the program does with its streams.
+pub fn tell(words: &str) {
+    let line = format!("retake: {words}\n");
+    // SAFETY: the text lives as long as the call.
+    unsafe { sys::write(2, line.as_ptr() as usize, line.len()) };
 }
 
 fn write_report(session: &Session, text: &[u8]) {

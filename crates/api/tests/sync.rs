@@ -3,7 +3,7 @@
 
 use retake::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use retake::sync::mpsc::{RecvTimeoutError, TryRecvError, TrySendError, channel, sync_channel};
-use retake::sync::{Arc, Barrier, Condvar, Mutex, Once, RwLock};
+use retake::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock};
 use retake::thread;
 use std::time::Duration;
 
@@ -67,6 +67,46 @@ fn conditions_barriers_and_once() {
     });
     assert!(once.is_completed());
     assert_eq!((calls.into_inner(), leaders.into_inner()), (1, 1));
+}
+
+static LAZY: LazyLock<String> = LazyLock::new(|| "made".into());
+
+#[test]
+fn values_are_made_once() {
+    let cell = OnceLock::new();
+    assert_eq!((cell.get(), cell.set(1), cell.set(2)), (None, Ok(()), Err(2)));
+    assert_eq!((cell.get_or_init(|| 3), cell.wait(), cell.clone().into_inner()), (&1, &1, Some(1)));
+    let (cell, calls) = (OnceLock::new(), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for number in 0..4 {
+            let (cell, calls) = (&cell, &calls);
+            scope.spawn(move || {
+                cell.get_or_init(|| calls.fetch_add(1, Ordering::SeqCst) + number);
+                assert_eq!(LAZY.len(), 4);
+            });
+        }
+        assert!(*cell.wait() < 4);
+    });
+    assert_eq!(calls.into_inner(), 1);
+    let broken = LazyLock::new(|| -> u32 { panic!("on purpose") });
+    for _ in 0..2 {
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| *broken)).is_err());
+    }
+}
+
+#[test]
+fn parked_threads_are_unparked() {
+    let parked = thread::spawn(|| {
+        thread::park();
+        thread::current().name().map(str::to_owned)
+    });
+    parked.thread().unpark();
+    assert_eq!(parked.join().unwrap(), None);
+    thread::current().unpark();
+    thread::park();
+    thread::park_timeout(Duration::from_millis(1));
+    let named = thread::Builder::new().name("named".into()).spawn(thread::current).unwrap();
+    assert_eq!(named.join().unwrap().name(), Some("named"));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! `Condvar`, as the standard library's.
 
+use super::guard::wrap;
 use super::mutex::MutexGuard;
 use super::native::{NativeCondition, is_recorded};
 use std::fmt;
-use std::sync::{LockResult, PoisonError};
+use std::sync::LockResult;
 use std::time::{Duration, Instant};
 
 /// As [`std::sync::Condvar`].
@@ -37,10 +38,7 @@ impl Condvar {
             self.native.wait(&held);
             return mutex.guard(held);
         }
-        match self.inner.wait(inner) {
-            Ok(inner) => Ok(MutexGuard { inner, held, mutex }),
-            Err(poisoned) => Err(PoisonError::new(MutexGuard { inner: poisoned.into_inner(), held, mutex })),
-        }
+        wrap(self.inner.wait(inner), |inner| MutexGuard { inner, held, mutex })
     }
 
     /// # Errors
@@ -64,23 +62,14 @@ impl Condvar {
         time: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let MutexGuard { inner, held, mutex } = guard;
-        let (guard, over) = if is_recorded() {
+        if is_recorded() {
             drop(inner);
             let over = !self.native.wait_for(&held, time);
-            (mutex.guard(held), over)
-        } else {
-            match self.inner.wait_timeout(inner, time) {
-                Ok((inner, over)) => (Ok(MutexGuard { inner, held, mutex }), over.timed_out()),
-                Err(poisoned) => {
-                    let (inner, over) = poisoned.into_inner();
-                    (Err(PoisonError::new(MutexGuard { inner, held, mutex })), over.timed_out())
-                }
-            }
-        };
-        match guard {
-            Ok(guard) => Ok((guard, WaitTimeoutResult(over))),
-            Err(poisoned) => Err(PoisonError::new((poisoned.into_inner(), WaitTimeoutResult(over)))),
+            return wrap(mutex.guard(held), |guard| (guard, WaitTimeoutResult(over)));
         }
+        wrap(self.inner.wait_timeout(inner, time), |(inner, over)| {
+            (MutexGuard { inner, held, mutex }, WaitTimeoutResult(over.timed_out()))
+        })
     }
 
     /// # Errors

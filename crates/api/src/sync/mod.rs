@@ -11,15 +11,18 @@
 pub mod atomic;
 mod barrier;
 mod condvar;
+mod guard;
 pub mod mpsc;
 mod mutex;
-mod native;
+pub(crate) mod native;
 mod once;
+mod once_lock;
 mod rwlock;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use mutex::{Mutex, MutexGuard};
 pub use once::Once;
+pub use once_lock::{LazyLock, OnceLock};
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::{Arc, LockResult, OnceState, PoisonError, TryLockError, TryLockResult, Weak};

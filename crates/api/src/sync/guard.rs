@@ -1,0 +1,116 @@
+//! What guards and locks have in common: a standard one inside, with a native one beside it that orders.
+
+use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+
+/// The standard result with one of our guards in place of the standard one, poisoned or not.
+#[inline]
+pub fn wrap<S, G>(result: LockResult<S>, ours: impl FnOnce(S) -> G) -> LockResult<G> {
+    match result {
+        Ok(inner) => Ok(ours(inner)),
+        Err(poisoned) => Err(PoisonError::new(ours(poisoned.into_inner()))),
+    }
+}
+
+/// The same for whoever only tries.
+pub fn wrap_try<S, G>(result: TryLockResult<S>, ours: impl FnOnce(S) -> G) -> TryLockResult<G> {
+    match result {
+        Ok(inner) => Ok(ours(inner)),
+        Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
+        Err(TryLockError::Poisoned(poisoned)) => {
+            Err(TryLockError::Poisoned(PoisonError::new(ours(poisoned.into_inner()))))
+        }
+    }
+}
+
+/// What the standard library gives to a guard that reads.
+macro_rules! guard {
+    ($guard:ident) => {
+        impl<T: ?Sized> std::ops::Deref for $guard<'_, T> {
+            type Target = T;
+
+            #[inline]
+            fn deref(&self) -> &T {
+                &self.inner
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for $guard<'_, T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Display> std::fmt::Display for $guard<'_, T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+    };
+}
+
+/// And to one that writes.
+macro_rules! guard_mut {
+    ($guard:ident) => {
+        guard!($guard);
+
+        impl<T: ?Sized> std::ops::DerefMut for $guard<'_, T> {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut T {
+                &mut self.inner
+            }
+        }
+    };
+}
+
+/// What all locks have besides the ways to take them.
+macro_rules! lock {
+    ($lock:ident, $native:ident) => {
+        impl<T> $lock<T> {
+            pub const fn new(value: T) -> $lock<T> {
+                $lock { native: $native::new(), inner: std::sync::$lock::new(value) }
+            }
+
+            /// # Errors
+            /// As the standard library's.
+            pub fn into_inner(self) -> std::sync::LockResult<T> {
+                self.inner.into_inner()
+            }
+        }
+
+        impl<T: ?Sized> $lock<T> {
+            pub fn is_poisoned(&self) -> bool {
+                self.inner.is_poisoned()
+            }
+
+            pub fn clear_poison(&self) {
+                self.inner.clear_poison();
+            }
+
+            /// # Errors
+            /// As the standard library's.
+            pub fn get_mut(&mut self) -> std::sync::LockResult<&mut T> {
+                self.inner.get_mut()
+            }
+        }
+
+        impl<T: Default> Default for $lock<T> {
+            fn default() -> $lock<T> {
+                $lock::new(T::default())
+            }
+        }
+
+        impl<T> From<T> for $lock<T> {
+            fn from(value: T) -> $lock<T> {
+                $lock::new(value)
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for $lock<T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.inner.fmt(f)
+            }
+        }
+    };
+}
+
+pub(super) use {guard, guard_mut, lock};
