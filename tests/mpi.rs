@@ -3,6 +3,8 @@
 //!
 //! More ranks than processors, as root, and over shared memory only: see [`variables`].
 
+#[path = "mpi/debugged.rs"]
+mod debugged;
 #[path = "mpi/jobs.rs"]
 mod jobs;
 #[path = "mpi/shown.rs"]

@@ -3,6 +3,7 @@
 
 use crate::{ALL, Mpi};
 use retake_testkit::{Fixture, Kit, Limits, Outcome, Test, run};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -32,6 +33,8 @@ pub fn tests(root: &Path, environment: Vec<(String, PathBuf)>) -> Vec<Test> {
     }
     add("python".into(), Box::new(Jobs::python));
     add("mplrs".into(), Box::new(Jobs::mplrs));
+    add("hpcc".into(), Box::new(Jobs::hpcc));
+    add("one_rank_under_gdb".into(), Box::new(Jobs::debugged));
     add("killed_rank".into(), Box::new(Jobs::killed_rank));
     add("script_with_two_jobs".into(), Box::new(Jobs::script));
     add("another_number_of_ranks".into(), Box::new(Jobs::another_number));
@@ -95,6 +98,29 @@ impl Jobs {
     fn mplrs(&self) -> Said {
         let input = self.programs.join("cube.ine");
         self.same("mplrs", ALL[0], &["-np", "4", "mplrs", &input.to_string_lossy()], 5)
+    }
+
+    /// Debian's benchmark suite, as it is: the times that it measured come back, too.
+    fn hpcc(&self) -> Said {
+        let (kit, scratch) = self.begin("hpcc")?;
+        let (input, output) = (self.programs.join("hpccinf.txt"), scratch.join("hpccoutf.txt"));
+        fs::copy(input, scratch.join("hpccinf.txt")).map_err(|e| e.to_string())?;
+        // All but processor times, which are the system's (docs/limits.md).
+        let results = || -> Result<Vec<String>, String> {
+            let text = fs::read_to_string(&output).map_err(|e| format!("{}: {e}", output.display()))?;
+            fs::remove_file(&output).map_err(|e| e.to_string())?;
+            Ok(text.lines().filter(|line| !line.contains("CPU")).map(str::to_owned).collect())
+        };
+        let take = scratch.join("take");
+        let recorded = kit.record(Path::new(ALL[0].run), &["-np", "4", "hpcc"].map(str::to_string), &take)?;
+        must(recorded.ended == 0, "the recording failed", &recorded)?;
+        let expected = results()?;
+        must(expected.iter().any(|line| line == "Success=1"), "hpcc itself failed", &recorded)?;
+        for _ in 0..2 {
+            let replayed = kit.replay(&take)?;
+            must(replayed.ended == 0 && results()? == expected, "other results", &replayed)?;
+        }
+        Ok(())
     }
 
     fn killed_rank(&self) -> Said {

@@ -5,6 +5,7 @@ use crate::status::{Failure, Result};
 use crate::take::Take;
 use retake_tape::board::{self, Board, MAGIC, Row};
 use retake_tape::reader::Tape;
+use retake_tape::session::RANK_NAME;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
@@ -67,14 +68,20 @@ pub struct Where {
 }
 
 impl Where {
-    /// Reads `0.2`, or `0.2:812`.
+    /// Reads `0.2`, or `0.2:812`; of a rank `rank:2`, or `rank:2:812`.
     pub fn parse(text: &str) -> Option<Where> {
-        let (thread, event) = match text.split_once(':') {
-            Some((thread, event)) => (thread, Some(event.parse().ok()?)),
+        // The colon in a rank's name is part of it.
+        let start = text.rfind(RANK_NAME).map_or(0, |at| at + RANK_NAME.len());
+        let (thread, event) = match text[start..].split_once(':') {
+            Some((rest, event)) => (&text[..start + rest.len()], Some(event.parse().ok()?)),
             None => (text, None),
         };
-        let is_name = thread.starts_with(|c: char| c.is_ascii_digit() || c == 'h')
-            && thread.chars().all(|c| c.is_ascii_hexdigit() || matches!(c, '.' | '~' | 'h'));
+        let is_place = |part: &str| {
+            part.starts_with(|c: char| c.is_ascii_digit() || c == 'h')
+                && part.chars().all(|c| c.is_ascii_hexdigit() || matches!(c, '~' | 'h'))
+        };
+        let is_rank = |part: &str| part.strip_prefix(RANK_NAME).is_some_and(is_place);
+        let is_name = thread.split('.').all(|part| is_place(part) || is_rank(part));
         is_name.then(|| Where { thread: thread.to_owned(), event })
     }
 
@@ -117,7 +124,12 @@ mod tests {
         assert_eq!(Where::parse("0.2"), at("0.2", None));
         assert_eq!(Where::parse("0.2:812"), at("0.2", Some(812)));
         assert_eq!(Where::parse("0~1:3"), at("0~1", Some(3)));
-        for text in ["", ":3", "0.2:", "0.2:x", "latest", "true-3", "dir/take", "h-1"] {
+        assert_eq!(Where::parse("rank:2"), at("rank:2", None));
+        assert_eq!(Where::parse("rank:2.1:9"), at("rank:2.1", Some(9)));
+        assert_eq!(Where::parse("0.2.rank:13:9"), at("0.2.rank:13", Some(9)));
+        for text in
+            ["", ":3", "0.2:", "0.2:x", "latest", "true-3", "dir/take", "h-1", "0.", "rank:", "rank:x", "rank:1:"]
+        {
             assert_eq!(Where::parse(text), None, "{text}");
         }
     }

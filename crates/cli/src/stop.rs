@@ -252,7 +252,7 @@ impl Member<'_> {
                 format!("{doing}waits for event {value} of thread {other}")
             }
             waiting::RANK => {
-                format!("{doing}waits for a message from {}, tag {}", (value >> 32) as i32, value as i32)
+                format!("{doing}waits for a message from rank {}, tag {}", (value >> 32) as i32, value as i32)
             }
             waiting::LIBRARY => format!("{doing}inside MPI"),
             waiting::END => format!("{doing}its tape ends here"),

@@ -65,6 +65,9 @@ pub struct Debugged<'a> {
 /// Starts gdb, at `place` if that is given, with further `arguments` of its own.
 pub fn main(mut player: Player, place: Option<&str>, arguments: &[OsString]) -> Result<Ending> {
     let place = place.map(parse).transpose()?;
+    if place.is_none() && !player.tapes.iter().any(|tape| tape.name() == ROOT_NAME) {
+        return Err(not_the_first(&player));
+    }
     let found = place.as_ref().map(|place| place.find(&player.take, &player.tapes)).transpose()?;
     player.flags |= flag::BOARD;
     let folder = TempDir::new()?;
@@ -95,8 +98,17 @@ pub fn main(mut player: Player, place: Option<&str>, arguments: &[OsString]) -> 
     ended.map(|code| Ending::Like(Ended::Exit(code)))
 }
 
+/// The first process is a launcher, which is not recorded.
+fn not_the_first(player: &Player) -> Failure {
+    let (label, names) = (player.take.label(), player.tapes.iter().map(|tape| tape.name()));
+    let names: Vec<_> = names.take(12).collect();
+    let what = format!("{label} holds no process {ROOT_NAME} to debug, but {}", names.join(", "));
+    let first = names.first().map_or("PROCESS", String::as_str);
+    Failure::own(what).next(format!("retake replay {label} --gdb {first}"))
+}
+
 fn parse(text: &str) -> Result<Where> {
-    let what = || format!("--gdb {text}: not a thread, such as 0.2, nor an event of one, such as 0.2:812");
+    let what = || format!("--gdb {text}: not a thread, such as 0.2 or rank:2, nor an event of one, such as 0.2:812");
     Where::parse(text).ok_or_else(|| Failure::own(what()).next("retake show --light"))
 }
 

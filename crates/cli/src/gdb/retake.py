@@ -22,6 +22,7 @@ THREADS = {thread["name"]: thread for thread in PLAN["threads"]}
 BY_NUMBER = {thread["number"]: thread for thread in PLAN["threads"]}
 STOP_EVENT, STOP_BEGIN, STOP_END, STOP_REPORT = 1, 2, 3, 4
 WAIT_VERSION, WAIT_EDGE, WAIT_END, WAIT_OUTSIDE, WAIT_MESSAGE, WAIT_TASK, WAIT_SHARED = 1, 2, 3, 4, 5, 6, 7
+WAIT_RANK, WAIT_LIBRARY = 8, 9
 SHIM = "libretake-"
 
 
@@ -200,6 +201,12 @@ def state(now, number):
         return doing + "waits for task t%x, which has not come" % now.get("waits_at", number)
     if waits == WAIT_SHARED:
         return doing + "waits for its turn at groups and mailboxes"
+    if waits == WAIT_RANK:
+        wanted = now.get("waits_for", number)
+        words = struct.unpack("<ii", struct.pack("<Q", wanted))
+        return doing + "waits for a message from rank %d, tag %d" % (words[1], words[0])
+    if waits == WAIT_LIBRARY:
+        return doing + "inside MPI"
     if waits == WAIT_OUTSIDE:
         return doing + "waits until others have come as far as they came"
     return doing + "under way" if doing else "between events"
@@ -421,7 +428,7 @@ running again. The other threads are where the recorded order lets them be."""
 
     def invoke(self, argument, from_tty):
         name, _, event = argument.strip().rpartition(":")
-        if not event.isdigit():
+        if not event.isdigit() or argument.strip() in THREADS:
             name, event = argument.strip(), "1"
         if name:
             thread = THREADS.get(name)
