@@ -116,6 +116,13 @@ pub unsafe fn add(c: &mut Context, to: *mut u8, left: usize, new: Match) -> *mut
             to.sub(1).write_volatile(to.sub(1).read() + 1);
             return to;
         }
+        // As good as always: what is new is the source, or nothing.
+        let plain = new.call == c.last.call && new.thread == 0 && new.number == expected;
+        if plain && (0..NEAR as i32).contains(&new.source) && *c.tag(new.source) == new.tag && left > 0 {
+            to.write_volatile(if same { 0x80 } else { 0x40 | new.source as u8 });
+            (c.last, c.repeats) = (new, same);
+            return to.add(1);
+        }
         let mut group = [0u8; GROUP];
         let mut at = group.as_mut_ptr();
         let mut with = |mark: u8, value: u64| {

@@ -6,6 +6,7 @@ use crate::handle::mpi::abi::{self, Status};
 use crate::handle::mpi::told::{self, readable};
 use crate::handle::mpi::{happen, happened, requests, wait};
 use crate::table::mpi::real;
+use core::mem::MaybeUninit;
 use libc::c_int;
 use retake_engine::replay::Step;
 use retake_engine::report;
@@ -70,13 +71,17 @@ fn outcome(thread: &mut Thread, op: Op, result: i64) {
     happen(thread, op, result);
 }
 
-/// Requests whose handles fit the stack.
+/// So many requests and their statuses fit the stack.
 const FEW: usize = 64;
+
+/// Room for a status of any library.
+const STATUS_MAX: usize = 32;
 
 /// What the requests of an array were before a call, and statuses for those that want none.
 struct Before {
-    handles: [usize; FEW],
-    statuses: [Status; 1],
+    handles: [MaybeUninit<usize>; FEW],
+    statuses: [MaybeUninit<[u64; STATUS_MAX / 8]>; FEW],
+    /// For more than [`FEW`]: first the handles, then the statuses.
     memory: *mut u8,
     size: usize,
     count: usize,
@@ -85,41 +90,49 @@ struct Before {
 
 impl Before {
     /// Remembers the handles, if any receive is under way; `wanted` are the statuses that the program wants.
+    #[inline(always)] // too large to be moved
     unsafe fn new(count: c_int, requests: *mut u8, wanted: *mut u8) -> Before {
         let abi = abi::get();
         let count = if requests::any() { count.max(0) as usize } else { 0 };
-        let own = abi.is_ignored(wanted);
         let mut before = Before {
-            handles: [0; FEW],
-            statuses: [Status::new()],
+            handles: [MaybeUninit::uninit(); FEW],
+            statuses: [MaybeUninit::uninit(); FEW],
             memory: core::ptr::null_mut(),
             size: 0,
             count,
-            own: own && count > 0,
+            own: count > 0 && abi.is_ignored(wanted),
         };
-        let handles = if count > FEW { count * size_of::<usize>() } else { 0 };
-        let statuses = if before.own { count * abi.status_size } else { 0 };
-        if handles + statuses > 0 {
-            before.size = handles + statuses + 64;
+        if count > FEW {
+            before.size = count * (size_of::<usize>() + STATUS_MAX);
             before.memory = sys::memory(before.size);
+            if before.memory.is_null() {
+                (before.count, before.own) = (0, false);
+            }
         }
-        for index in 0..count {
-            // SAFETY: the program's array; memory of ours for as many.
+        for index in 0..before.count {
+            // SAFETY: the program's array; room of ours for as many.
             unsafe { before.place(index).write(abi.handle(abi.nth(requests, index))) };
+            // A call that fails fills none; fresh memory is empty by itself.
+            if before.own && count <= FEW {
+                before.statuses[index].write([0; STATUS_MAX / 8]);
+            }
         }
         before
     }
 
     fn place(&mut self, index: usize) -> *mut usize {
-        if self.count > FEW { self.memory.cast::<usize>().wrapping_add(index) } else { &raw mut self.handles[index] }
+        if self.memory.is_null() {
+            self.handles[index].as_mut_ptr()
+        } else {
+            self.memory.cast::<usize>().wrapping_add(index)
+        }
     }
 
     /// Where statuses go, given where the program wants them.
     fn statuses(&mut self, wanted: *mut u8) -> *mut u8 {
-        let handles = if self.count > FEW { self.count * size_of::<usize>() } else { 0 };
         match self.own {
-            true if self.count == 1 => self.statuses[0].at(),
-            true => self.memory.wrapping_add(handles.next_multiple_of(8)),
+            true if self.memory.is_null() => self.statuses.as_mut_ptr().cast(),
+            true => self.memory.wrapping_add(self.count * size_of::<usize>()),
             false => wanted,
         }
     }
@@ -375,23 +388,33 @@ unsafe fn some_received(
         // SAFETY: one is there.
         1 => outcome(thread, op, i64::from(unsafe { *indices })),
         _ => {
-            let length = done as usize * varint::SLACK;
-            let memory = sys::memory(length);
-            if !memory.is_null() {
-                let mut to = memory;
-                for nth in 0..done as usize {
-                    // SAFETY: there is room for each, and that many are filled.
-                    to = unsafe { varint::put(to, *indices.add(nth) as u64) };
-                }
-                thread.begin();
-                // SAFETY: so many were written.
-                thread.bytes(unsafe { core::slice::from_raw_parts(memory, to as usize - memory as usize) });
-                thread.finish();
-                // SAFETY: memory of ours.
-                unsafe { sys::munmap(memory as usize, length) };
-            }
+            // SAFETY: that many are filled.
+            note_indices(thread, unsafe { core::slice::from_raw_parts(indices, done as usize) });
             happen(thread, op, i64::from(done));
         }
+    }
+}
+
+/// Several indices, as bytes.
+fn note_indices(thread: &mut Thread, indices: &[c_int]) {
+    let mut few = [MaybeUninit::<u8>::uninit(); FEW * varint::SLACK];
+    let length = indices.len() * varint::SLACK;
+    let memory = if length > few.len() { sys::memory(length) } else { few.as_mut_ptr().cast() };
+    if memory.is_null() {
+        return;
+    }
+    let mut to = memory;
+    for index in indices {
+        // SAFETY: there is room for each.
+        to = unsafe { varint::put(to, *index as u64) };
+    }
+    thread.begin();
+    // SAFETY: so many were written.
+    thread.bytes(unsafe { core::slice::from_raw_parts(memory, to as usize - memory as usize) });
+    thread.finish();
+    if length > few.len() {
+        // SAFETY: memory of ours.
+        unsafe { sys::munmap(memory as usize, length) };
     }
 }
 

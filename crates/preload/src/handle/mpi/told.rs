@@ -30,10 +30,17 @@ pub fn readable(status: *mut u8, reads: bool, own: &mut Status) -> *mut u8 {
 ///
 /// # Safety
 /// If the thread tells, `status` must be one that the library has filled.
+#[inline]
 pub unsafe fn got(thread: &mut Thread, op: Op, event: u64, asked: &Asked, status: *mut u8) {
-    if !turn::tells(thread) {
-        return;
+    if turn::tells(thread) {
+        // SAFETY: as the caller promises.
+        unsafe { tell(thread, op, event, asked, status) };
     }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn tell(thread: &mut Thread, op: Op, event: u64, asked: &Asked, status: *mut u8) {
     let abi = abi::get();
     let mut count: c_int = -1;
     // SAFETY: as the caller promises; a variable of ours.
@@ -58,6 +65,7 @@ pub unsafe fn got(thread: &mut Thread, op: Op, event: u64, asked: &Asked, status
 ///
 /// # Safety
 /// As for [`got`].
+#[inline]
 pub unsafe fn got_by_request(thread: &mut Thread, receive: &Receive, status: *mut u8) {
     let asked = Asked {
         call: receive.call,
