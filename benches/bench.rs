@@ -74,7 +74,12 @@ fn main() -> ExitCode {
             name => wanted.push(name.to_string()),
         }
     }
-    let place = match Place::new(Path::new(env!("CARGO_BIN_EXE_retake"))) {
+    let sources = ["benches/locks.c", "examples/knights_tour.c", "examples/gauss.c", "tests/programs/follow/files.c"];
+    let place = Place::new(Path::new(env!("CARGO_BIN_EXE_retake")), "cc", &sources, &[]).and_then(|place| {
+        std::fs::write(input(&place), text(48 << 20)).map_err(|e| e.to_string())?;
+        Ok(place)
+    });
+    let place = match place {
         Ok(place) => place,
         Err(problem) => {
             eprintln!("bench: {problem}");
@@ -114,6 +119,10 @@ fn main() -> ExitCode {
     if all_same { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+fn input(place: &Place) -> String {
+    place.program("input.txt")
+}
+
 fn is_wanted(wanted: &[String], workload: &Workload) -> bool {
     match wanted {
         [] => workload.group != "scale",
@@ -122,7 +131,7 @@ fn is_wanted(wanted: &[String], workload: &Workload) -> bool {
 }
 
 fn workloads(place: &Place) -> Vec<Workload> {
-    let words = |line: &str| line.split(' ').map(|w| w.replace("{input}", &place.input())).collect::<Vec<_>>();
+    let words = |line: &str| line.split(' ').map(|w| w.replace("{input}", &input(place))).collect::<Vec<_>>();
     let locks = |group, name: &str, line: &str| Workload {
         group,
         name: name.to_string(),
@@ -180,4 +189,27 @@ fn measure(place: &Place, workload: &Workload, rounds: usize) -> Result<(String,
         if events == 0 { 0.0 } else { bytes as f64 / events as f64 },
     );
     Ok((row, same == rounds))
+}
+
+/// Lines of made-up words, always the same, that compress about as text does.
+fn text(length: usize) -> Vec<u8> {
+    let mut random = 88172645463325252_u64;
+    let mut next = move || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random
+    };
+    let words: Vec<Vec<u8>> =
+        (0..4096).map(|_| (0..2 + next() % 9).map(|_| b'a' + (next() % 26) as u8).collect()).collect();
+    let mut all = Vec::with_capacity(length + 128);
+    while all.len() < length {
+        for _ in 0..4 + next() % 12 {
+            let rank = (next() % 4096).min(next() % 4096); // some words are commoner than others
+            all.extend_from_slice(&words[rank as usize]);
+            all.push(b' ');
+        }
+        all.push(b'\n');
+    }
+    all
 }

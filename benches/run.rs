@@ -1,7 +1,7 @@
 //! Running one program bare, recorded and replayed, and what each run cost.
 //!
-//! Everything is kept in one temporary folder that goes away with the [`Place`]: the compiled C programs, the input text,
-//! the take, the output. Output goes to a file, never through a pipe, so that the reader costs the program nothing.
+//! Everything is kept in one temporary folder that goes away with the [`Place`]: the compiled C programs, the take, the
+//! output. Output goes to a file, never through a pipe, so that the reader costs the program nothing.
 
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
@@ -25,39 +25,39 @@ pub struct Outcome {
 pub struct Place {
     dir: PathBuf,
     pub retake: PathBuf,
+    /// Variables that every run gets besides.
+    variables: &'static [(&'static str, &'static str)],
 }
 
 impl Place {
-    /// Makes the folder, compiles the programs and writes the input.
-    pub fn new(retake: &Path) -> Result<Place, String> {
+    /// Makes the folder, and compiles these programs of the repository by `compiler`.
+    pub fn new(
+        retake: &Path,
+        compiler: &str,
+        sources: &[&str],
+        variables: &'static [(&'static str, &'static str)],
+    ) -> Result<Place, String> {
         let dir = std::env::temp_dir().join(format!("retake-bench-{}", std::process::id()));
         fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-        let place = Place { dir, retake: retake.to_path_buf() };
+        let place = Place { dir, retake: retake.to_path_buf(), variables };
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for source in
-            ["benches/locks.c", "examples/knights_tour.c", "examples/gauss.c", "tests/programs/follow/files.c"]
-        {
+        for source in sources {
             let source = root.join(source);
             let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let done = Command::new("cc")
+            let done = Command::new(compiler)
                 .args(["-std=gnu11", "-O2", "-g", "-pthread", "-o", &place.program(&name)])
                 .arg(&source)
                 .arg("-lm")
                 .status();
             if !done.is_ok_and(|status| status.success()) {
-                return Err(format!("cannot compile {}", source.display()));
+                return Err(format!("cannot compile {} by {compiler}", source.display()));
             }
         }
-        fs::write(place.input(), text(48 << 20)).map_err(|e| e.to_string())?;
         Ok(place)
     }
 
     pub fn program(&self, name: &str) -> String {
         self.dir.join(name).to_string_lossy().into_owned()
-    }
-
-    pub fn input(&self) -> String {
-        self.program("input.txt")
     }
 
     pub fn take(&self) -> PathBuf {
@@ -117,7 +117,7 @@ impl Place {
         let (out, err) = (self.dir.join("stdout"), self.dir.join("stderr"));
         let file = |path: &Path| File::create(path).map_err(|e| format!("{}: {e}", path.display()));
         command.stdin(Stdio::null()).stdout(file(&out)?).stderr(file(&err)?);
-        command.env("XDG_STATE_HOME", self.dir.join("state"));
+        command.env("XDG_STATE_HOME", self.dir.join("state")).envs(self.variables.iter().copied());
         let start = Instant::now();
         let child = command.spawn().map_err(|e| format!("{:?}: {e}", command.get_program()))?;
         let (status, cpu_ns) = wait(child.id())?;
@@ -189,29 +189,6 @@ pub fn machine() -> String {
         kernel.trim(),
         load.split(' ').next().unwrap_or("?"),
     )
-}
-
-/// Lines of made-up words, always the same, that compress about as text does.
-fn text(length: usize) -> Vec<u8> {
-    let mut random = 88172645463325252_u64;
-    let mut next = move || {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random
-    };
-    let words: Vec<Vec<u8>> =
-        (0..4096).map(|_| (0..2 + next() % 9).map(|_| b'a' + (next() % 26) as u8).collect()).collect();
-    let mut all = Vec::with_capacity(length + 128);
-    while all.len() < length {
-        for _ in 0..4 + next() % 12 {
-            let rank = (next() % 4096).min(next() % 4096); // some words are commoner than others
-            all.extend_from_slice(&words[rank as usize]);
-            all.push(b' ');
-        }
-        all.push(b'\n');
-    }
-    all
 }
 
 fn hash(bytes: &[u8]) -> u64 {
