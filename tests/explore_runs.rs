@@ -106,6 +106,23 @@ fn who_spins_or_waits_outside_does_not_hold_the_others() {
 }
 
 #[test]
+fn who_is_cancelled_ends_and_replays() {
+    let place = Place::new("cancelled", "cancelled");
+    let said = place.explore(&["--runs", "20", "--strategy", "random", "--fail-if", "true", "-o", "take"]);
+    assert!(said.stderr.contains("replayed 3 of 3: same failure"), "{}", said.stderr);
+    let fine = place.explore(&["--runs", "30"]);
+    assert_eq!(fine.ended, 0, "{}", fine.stderr);
+}
+
+#[test]
+fn what_goes_on_for_ever_is_a_hang() {
+    let place = Place::new("endless", "endless");
+    let found = place.explore(&["-j", "1", "-o", "take"]);
+    assert_eq!(found.ended, 1, "{}", found.stderr);
+    assert!(found.stderr.contains("failed: it hangs"), "{}", found.stderr);
+}
+
+#[test]
 fn a_spinlock_that_nobody_releases_is_a_hang_found_at_once() {
     let place = Place::new("hang", "spinlocks");
     let found = place.explore(&["-o", "take"]);

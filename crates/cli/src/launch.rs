@@ -81,7 +81,7 @@ pub fn find_program(word: &OsStr, path: Option<&OsStr>) -> Result<PathBuf> {
     Err(if Path::new(word).is_file() { failure.next(format!("retake record -- ./{shown}")) } else { failure })
 }
 
-/// The signal that has asked retake to end, or 0.
+/// The signal that has asked retake, or the program that it runs, to end; or 0.
 static ASKED: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn note_asked(signal: i32) {
@@ -112,6 +112,7 @@ pub fn asked_to_end() -> Option<i32> {
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn hand_on(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    ASKED.store(signal, SeqCst);
     let child = CHILD.load(SeqCst);
     // SAFETY: the kernel gives a valid pointer; kill is allowed in handlers. What the terminal sent (a positive code)
     // has reached the program already.

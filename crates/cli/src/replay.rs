@@ -409,6 +409,21 @@ impl Output {
         Ok(Output { stdout: open()?, stderr: open()? })
     }
 
+    /// The same files.
+    pub fn try_clone(&self) -> Result<Output> {
+        let words = || "cannot share the output".into();
+        Ok(Output { stdout: self.stdout.try_clone().because(words)?, stderr: self.stderr.try_clone().because(words)? })
+    }
+
+    /// What was written to each, as far as it is text.
+    pub fn texts(&self) -> [String; 2] {
+        [&self.stdout, &self.stderr].map(|mut file| {
+            let mut bytes = Vec::new();
+            let _ = file.rewind().and_then(|()| file.read_to_end(&mut bytes));
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+    }
+
     fn print(&self) -> Result<()> {
         let words = || "cannot print the output".into();
         let copy = |mut from: &File, to: &mut dyn Write| {

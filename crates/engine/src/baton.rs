@@ -79,6 +79,19 @@ fn point_again(op: Op, object: usize) {
     }
 }
 
+/// Replay: a point at which the thread yields or sleeps. Where the recorded program was ended because it went on for ever,
+/// this does not.
+pub fn rests_again() {
+    again(Op::Sleep, 0);
+    let signal = process::get().session().map_or(0, |session| session.root_signal.load(Relaxed));
+    if signal == libc::SIGKILL as u32
+        && let Some(thread) = player()
+        && thread.is_at_end()
+    {
+        thread.step(Op::Sleep);
+    }
+}
+
 /// Replay: a new thread waits for its turn.
 pub fn starts_again() {
     if let Some(thread) = player() {

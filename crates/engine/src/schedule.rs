@@ -455,6 +455,10 @@ pub fn obtain<R>(op: Op, object: usize, attempt: impl Fn() -> Option<R>) -> Opti
         }
         let thread = scheduled()?;
         if explores() {
+            if thread.is_cancelled.load(Acquire) && matches!(op, Op::SemWait | Op::ThreadJoin) {
+                // The real call ends it.
+                return None;
+            }
             let mark = deadlock::mark(kind(op), object, thread);
             let wanted = Wanted { kind: kind(op), object, mark };
             explore::point(thread, &About { again: true, ..About::new(op, object, wanted) });

@@ -107,6 +107,11 @@ impl Choices {
         self.header().steps.load(Acquire)
     }
 
+    /// Whether more choices were made than are logged.
+    pub fn is_full(&self) -> bool {
+        self.steps() >= self.header().log_room
+    }
+
     pub fn is_stuck(&self) -> bool {
         self.header().is_stuck.load(Acquire) != 0
     }

@@ -63,7 +63,8 @@ impl Choosing {
         if steps != self.steps {
             (self.steps, self.moved) = (steps, Instant::now());
         }
-        if !self.choices.is_stuck() && self.moved.elapsed() < self.patience {
+        let is_over = self.choices.is_stuck() || self.choices.is_full();
+        if !is_over && self.moved.elapsed() < self.patience {
             return Verdict::GoOn;
         }
         self.hangs = true;

@@ -280,6 +280,7 @@ impl Exploring {
         };
         let given = self.given(plan, prefix, run)?;
         self.progress.clear();
+        let shown = given.output.try_clone()?;
         match keep(&self.args.command, self.args.output.clone(), given, failure)? {
             Kept::Same(recorded) => {
                 let explanation = match &shrunk {
@@ -295,6 +296,7 @@ impl Exploring {
                     let _ = std::fs::remove_dir_all(&recorded.dir);
                     return Ok(true);
                 }
+                show_output(&shown);
                 say(head);
                 say(format_args!("replayed {REPLAYS} of {REPLAYS}: same failure"));
                 if let Some(shrunk) = &shrunk {
@@ -346,6 +348,18 @@ impl Exploring {
         let Some(decision) = explain::decided(&mut self.slots[0], &self.judge, log)? else { return Ok(None) };
         let given = self.given(Plan::new(kind::STEADY, 0), decision.passing.clone(), run)?;
         explain::words(&decision, kept, |dir| record::explored(self.args.command.clone(), Some(dir), given)).map(Some)
+    }
+}
+
+/// Shows the end of what a failing run wrote, as it was written.
+fn show_output(output: &Output) {
+    /// Lines of each stream, at most.
+    const LINES: usize = 10;
+    for text in output.texts() {
+        let lines: Vec<&str> = text.lines().collect();
+        for line in &lines[lines.len().saturating_sub(LINES)..] {
+            eprintln!("{}", words::clean(line));
+        }
     }
 }
 

@@ -82,12 +82,14 @@ impl Progress {
         self.clear();
         let failed = if found == 0 { "none failed".into() } else { format!("{} failed", count(found as u64, "kind")) };
         say(format_args!("{}, {failed}, {}: {}", count(done, "run"), self.seconds(), self.seen(done, portfolio)));
-        if let (Some((orders, yields)), 0) = (portfolio.all_orders(), found) {
+        // Who was left to itself ran in orders that no search knows.
+        let is_known = self.spun + self.outside == 0;
+        let seen = portfolio.coverage().orders.len() as u64;
+        let all = portfolio.all_orders().filter(|(orders, _)| is_known && *orders >= seen);
+        if let (Some((orders, yields)), 0) = (all, found) {
             let but = if yields { ", but for how often a thread that yields looks again" } else { "" };
-            say(format_args!(
-                "all {} of its operations passed{but}; memory that no lock protects may have more",
-                count(orders, "order")
-            ));
+            let all = if orders == 1 { "the only order".into() } else { format!("all {}", count(orders, "order")) };
+            say(format_args!("{all} of its operations passed{but}; memory that no lock protects may have more"));
         } else if let (Some(bound), 0) = (portfolio.all_within(), found) {
             say(format_args!("all orders with at most {bound} of them passed"));
         }

@@ -144,7 +144,7 @@ impl Slot {
             if steps != running.steps {
                 (running.steps, running.moved) = (steps, Instant::now());
             }
-            if running.moved.elapsed() > self.patience || steps >= STEPS_MAX as u64 {
+            if running.moved.elapsed() > self.patience || self.choices.is_full() {
                 running.hangs = true;
                 kill_group(running.pid);
             }

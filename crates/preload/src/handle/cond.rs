@@ -9,6 +9,8 @@ use crate::glibc::Mutex;
 use crate::handle::{mutex, time};
 use crate::table::cond::real;
 use crate::table::mutex::real as real_mutex;
+use crate::table::thread::real as real_thread;
+use core::sync::atomic::Ordering::Acquire;
 use libc::{EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, pthread_cond_t, timespec};
 use retake_engine::baton;
 use retake_engine::deadlock::{self, Wanted, want};
@@ -129,6 +131,9 @@ unsafe fn scheduled(
             // The schedule is over. Whoever waited comes back, as if woken for nothing.
             None => real_mutex::pthread_mutex_lock(m),
         };
+        if thread.is_cancelled.load(Acquire) {
+            turn::inside(|| real_thread::pthread_testcancel(), || record_cancelled(op, c, m));
+        }
         record(thread, op, c, m, i64::from(result));
         Some(result)
     }

@@ -5,7 +5,9 @@
 //! an event only if a signal ended it.
 
 use crate::errno;
+use crate::table::thread::real as real_thread;
 use crate::table::time::real;
+use core::sync::atomic::Ordering::Acquire;
 use libc::{EINTR, c_int, c_uint, c_void, clock_t, clockid_t, time_t, timespec, timeval, tms};
 use retake_engine::baton;
 use retake_engine::explore;
@@ -183,11 +185,21 @@ unsafe fn sleep_until(
         // Whoever is named next comes next, however long anybody sleeps.
         thread.rests().slept();
         schedule::yields(sleeps_until(length, is_absolute));
+        if schedule::explores() && thread.is_cancelled.load(Acquire) {
+            // SAFETY: asks for nothing; it ends the thread if that is to be.
+            turn::cancellable(Op::Sleep, || unsafe { real_thread::pthread_testcancel() });
+        }
         return 0;
     }
     if baton::is_passed() {
         thread.rests().slept();
-        baton::again(Op::Sleep, 0);
+        baton::rests_again();
+        if thread.is_woken()
+            && let Some(step) = thread.step(Op::Sleep)
+            && step.result == CANCELLED
+        {
+            turn::cancelled_here(thread, Op::Sleep, 0);
+        }
         return 0;
     }
     if turn::recording() {
@@ -285,7 +297,7 @@ pub unsafe fn sched_yield() -> c_int {
     {
         thread.rests().yielded();
         if baton::is_passed() {
-            baton::again(Op::Sleep, 0);
+            baton::rests_again();
         } else {
             step_back(thread);
         }
