@@ -1,7 +1,7 @@
 /* The retake library for C: named participants, messages, shared objects; see docs/library.md.
  *
  * A program that uses it can be captured and run again, the same, without being rebuilt:
- *     retake record [--full] -- CMD      retake replay [--only NAME]
+ *     retake record [--full | --checkpoint-every N] -- CMD      retake replay [--only NAME]
  *
  * Link with -lretake (shared) or libretake.a -lpthread -ldl -lm (static). A participant belongs to one thread at a time.
  *
@@ -37,7 +37,14 @@ enum retake_error {
     RETAKE_TRANSPORT = -13  /* what carries messages failed: another secret, a server that is gone */
 };
 
-enum retake_mode { RETAKE_NORMAL, RETAKE_CAPTURE, RETAKE_FULL_CAPTURE, RETAKE_REPLAY, RETAKE_REPLAY_ONE };
+enum retake_mode {
+    RETAKE_NORMAL,
+    RETAKE_CAPTURE,
+    RETAKE_FULL_CAPTURE,
+    RETAKE_REPLAY,
+    RETAKE_REPLAY_ONE,
+    RETAKE_CHECKPOINT /* every 1000 events; see retake_set_checkpoints */
+};
 
 typedef struct retake_participant retake_participant;
 typedef struct retake_object retake_object;
@@ -66,6 +73,9 @@ int retake_set_mode(enum retake_mode mode, const char *take);
  * that all of a group share (null: none), for participants made from now on. The variable goes before this call. 0, or
  * less than 0. */
 int retake_set_transport(const char *words, const void *secret, size_t length);
+
+/* Chooses the mode RETAKE_CHECKPOINT, with so many events between two checkpoints, 1 or more. 0, or less than 0. */
+int retake_set_checkpoints(unsigned every, const char *take);
 
 /* Makes the calling thread a participant of this name; null if that fails. */
 retake_participant *retake_init(const char *name);

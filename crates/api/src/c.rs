@@ -10,13 +10,13 @@ use crate::error::Error;
 use crate::frame::is_name;
 use crate::gate::Gate;
 use crate::message::{Message, Partner};
-use crate::mode::{Mode, set_mode};
+use crate::mode::{EVERY, Mode, set_mode};
 use crate::participant::{Participant, init};
 use crate::report::tell;
 use crate::writer::Writer;
 use retake_tape::check::crc32c;
 use std::cell::RefCell;
-use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -149,8 +149,23 @@ pub unsafe extern "C" fn retake_set_mode(mode: c_int, take: *const c_char) -> c_
         2 => Mode::FullCapture,
         3 => Mode::Replay,
         4 => Mode::ReplayOne,
+        5 => Mode::Checkpoint(EVERY),
         _ => return misuse("there is no such mode"),
     };
+    // SAFETY: the caller gives a C string or null.
+    unsafe { choose(mode, take) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn retake_set_checkpoints(every: c_uint, take: *const c_char) -> c_int {
+    if every == 0 {
+        return misuse("there must be events between two checkpoints");
+    }
+    // SAFETY: the caller gives a C string or null.
+    unsafe { choose(Mode::Checkpoint(every), take) }
+}
+
+unsafe fn choose(mode: Mode, take: *const c_char) -> c_int {
     // SAFETY: the caller gives a C string or null.
     let take = (!take.is_null()).then(|| Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(take) }.to_bytes())));
     set_mode(mode, take);

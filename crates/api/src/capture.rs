@@ -11,7 +11,7 @@ use retake_engine::sys;
 use retake_engine::writer::Writer;
 use retake_tape::layout::{ThreadHeader, kind, state};
 use retake_tape::part::{self, Line, fact};
-use retake_tape::session::PART_ENDING;
+use retake_tape::session::{NEXT_PART_ENDING, PART_ENDING};
 use retake_trace::policy::Method;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -54,6 +54,36 @@ impl Capture {
         let mut capture = Capture::create(take, PART_ENDING, name, life, full)?;
         capture.facts(settings);
         Ok(capture)
+    }
+
+    /// A part that begins behind `event`, with contents, and is to take the place of the one before: see [`Capture::replace`].
+    pub fn next(settings: &Settings, name: &str, life: u32, event: u64) -> Result<Capture> {
+        let take = settings.take.as_deref().unwrap_or(Path::new("."));
+        let _ = std::fs::remove_file(take.join(format!("{}{NEXT_PART_ENDING}", part_name(name, life))));
+        let mut capture = Capture::create(take, NEXT_PART_ENDING, name, life, true)?;
+        capture.facts(settings);
+        capture.line(0, &Line::Fact(fact::CHECKPOINT, &event.to_le_bytes()));
+        capture.commit(event);
+        Ok(capture)
+    }
+
+    /// `next` takes the place of this part, at one stroke. False if it cannot: then all is as before.
+    pub fn replace(&mut self, mut next: Capture, take: &Path, name: &str, life: u32) -> bool {
+        let (directory, part) = (take.as_os_str().as_bytes(), part_name(name, life));
+        // SAFETY: nobody else knows either store.
+        let renamed = unsafe { next.store.rename(directory, part.as_bytes(), PART_ENDING) }.is_ok();
+        if renamed {
+            std::mem::swap(self, &mut next);
+        }
+        next.discard();
+        renamed
+    }
+
+    /// Nothing of this part is needed any more, neither memory nor an end.
+    pub fn discard(mut self) {
+        self.writer.release();
+        // SAFETY: nobody else knows the store, and its only writer was just released.
+        unsafe { self.store.give_back() };
     }
 
     /// Makes the file of a participant, in that directory, with nothing in it.
@@ -227,7 +257,10 @@ impl Capture {
 impl Drop for Capture {
     /// The participant has finished.
     fn drop(&mut self) {
-        // SAFETY: headers are mapped until the process ends.
+        if self.store.header().is_null() {
+            return;
+        }
+        // SAFETY: headers are mapped until the process ends, or the part is discarded.
         unsafe {
             if (*self.store.header()).pid == sys::getpid_now() && !self.cut {
                 (*self.header).ended.store(1, Release);

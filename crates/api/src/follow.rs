@@ -111,10 +111,15 @@ impl Follow {
             }
             Err(error) => return Err(refuse(error.to_string())),
         };
+        Follow::of(bytes, alone, reporter).map_err(refuse)
+    }
+
+    /// Follows the part in `bytes`.
+    pub fn of(bytes: Vec<u8>, alone: bool, reporter: Reporter) -> std::result::Result<Follow, String> {
         // A replay keeps its tape until the process ends.
-        let tape: &'static Tape = Box::leak(Box::new(Tape::new(bytes).map_err(|fault| refuse(format!("{fault:?}")))?));
+        let tape: &'static Tape = Box::leak(Box::new(Tape::new(bytes).map_err(|fault| format!("{fault:?}"))?));
         let Some(thread) = tape.threads.first().filter(|_| tape.header.kind == kind::PART) else {
-            return Err(refuse("it is not the tape of a participant".into()));
+            return Err("it is not the tape of a participant".into());
         };
         let mut follow = Follow {
             payload: tape.payload(thread),
@@ -133,10 +138,10 @@ impl Follow {
         follow.look_ahead(tape.payload(thread));
         follow.advance();
         if alone && !follow.full {
-            return Err(refuse(
+            return Err(
                 "it holds the order, not the contents, so it cannot be replayed alone: retake record --full -- CMD"
                     .into(),
-            ));
+            );
         }
         Ok(follow)
     }

@@ -12,6 +12,9 @@ static WATCH: Once = Once::new();
 /// How many forks lie between the first process and this one.
 static GENERATION: AtomicI32 = AtomicI32::new(0);
 
+/// Participants of this process.
+pub static PRESENT: AtomicI32 = AtomicI32::new(0);
+
 /// Differs between a process and its forked children.
 pub fn generation() -> i32 {
     GENERATION.load(Relaxed)
@@ -19,6 +22,12 @@ pub fn generation() -> i32 {
 
 extern "C" fn in_child() {
     GENERATION.fetch_add(1, Relaxed);
+    PRESENT.store(0, Relaxed);
+    let_go();
+}
+
+/// Closes all that this process has of the library's.
+pub fn let_go() {
     for place in &OPEN {
         let fd = place.swap(0, Relaxed) - 1;
         if fd >= 0 {

@@ -26,11 +26,14 @@
 //! may be in the same process, sees only what the program does. Threads of its own (`unseen`) are not seen
 //! either.
 
+mod asleep;
 mod c;
 mod capture;
 mod carrier;
+mod checkpoint;
 mod crew;
 mod cutter;
+mod descriptors;
 mod error;
 mod follow;
 mod forked;
@@ -49,6 +52,7 @@ pub mod outside;
 mod participant;
 mod porter;
 mod proof;
+mod real;
 mod receiving;
 mod report;
 mod sending;

@@ -9,9 +9,10 @@ use crate::proof::Secret;
 use retake_engine::sys;
 use retake_tape::session::{END_OF_PART, ROLE, Role, Session, flag, variable};
 use retake_trace::policy::Method;
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 
 /// What is done with the events of a participant.
@@ -27,7 +28,15 @@ pub enum Mode {
     Replay,
     /// One process runs alone: what it received and read comes from its tapes, what it sends goes nowhere and is compared.
     ReplayOne,
+    /// Contents are noted, and every so many events the participant leaves a sleeping copy of its process behind and starts
+    /// its tape afresh: however it dies, what it did since then can be played again, from there.
+    Checkpoint(u32),
 }
+
+/// So many events lie between two checkpoints if nobody says how many.
+pub(crate) const EVERY: u32 = 1000;
+/// The name of the variable that says how many.
+const CHECKPOINT_EVERY: &str = "RETAKE_CHECKPOINT_EVERY";
 
 /// The name of the variable that names a group.
 const GROUP: &str = "RETAKE_GROUP";
@@ -51,6 +60,9 @@ pub struct Settings {
     pub secret: Secret,
 }
 
+static MAPPED: OnceLock<Option<&'static Session>> = OnceLock::new();
+/// This process is a copy that was woken: it ends where its tape ends.
+static WOKEN: AtomicBool = AtomicBool::new(false);
 static CHOSEN: Mutex<Option<(Mode, Option<PathBuf>)>> = Mutex::new(None);
 
 /// Chooses the mode, and the directory of the take for any mode but normal, for participants that are made from now on.
@@ -96,13 +108,12 @@ impl Settings {
 
     /// How long a replay may stand still, in nanoseconds.
     pub fn patience_ns(&self) -> i64 {
-        let asked = self.session().map(|session| session.patience_ms.load(std::sync::atomic::Ordering::Relaxed));
+        let asked = self.session().map(|session| session.patience_ms.load(Relaxed));
         i64::from(asked.unwrap_or(60_000)) * 1_000_000
     }
 
     /// The session page, shared with the command line.
     pub fn session(&self) -> Option<&'static Session> {
-        static MAPPED: OnceLock<Option<&'static Session>> = OnceLock::new();
         let path = self.session.as_ref()?;
         *MAPPED.get_or_init(|| map(path))
     }
@@ -115,14 +126,22 @@ fn mode_of(word: Option<&str>) -> Result<Mode> {
         Some("full") => Mode::FullCapture,
         Some("replay") => Mode::Replay,
         Some("replay-one") => Mode::ReplayOne,
+        Some("checkpoint") => Mode::Checkpoint(every(std::env::var(CHECKPOINT_EVERY).ok())?),
         Some(other) => {
-            let what = format!("RETAKE_MODE={other} is no mode: normal, capture, full, replay, replay-one");
+            let what = format!("RETAKE_MODE={other} is no mode: normal, capture, full, checkpoint, replay, replay-one");
             return Err(Error::Setting(what));
         }
     })
 }
 
-fn find(name: &str) -> Option<usize> {
+fn every(words: Option<String>) -> Result<u32> {
+    let Some(words) = words else { return Ok(EVERY) };
+    words.parse().ok().filter(|every| *every > 0).ok_or_else(|| {
+        Error::Setting(format!("{CHECKPOINT_EVERY}={words}: how many events lie between two checkpoints, 1 or more"))
+    })
+}
+
+pub(crate) fn find(name: &str) -> Option<usize> {
     let name = CString::new(name).ok()?;
     // SAFETY: a C string; null is a valid answer.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
@@ -155,10 +174,14 @@ fn from_shim(group: &str) -> Option<Settings> {
             carrier: Carrier::Unix,
             secret: Secret::default(),
         };
-        let flags = settings.session().map_or(0, |session| session.flags.load(std::sync::atomic::Ordering::Relaxed));
-        let asked = settings.session().map_or(0, |session| session.trace.load(std::sync::atomic::Ordering::Relaxed));
+        let flags = settings.session().map_or(0, |session| session.flags.load(Relaxed));
+        let asked = settings.session().map_or(0, |session| session.trace.load(Relaxed));
         settings.trace = Method::of_number(asked).unwrap_or(Method::DEFAULT);
         settings.mode = match role.mode {
+            1 if flags & flag::CHECKPOINT != 0 => {
+                let every = settings.session().map_or(0, |session| session.checkpoint_every.load(Relaxed));
+                Mode::Checkpoint(if every == 0 { EVERY } else { every })
+            }
             1 if flags & flag::FULL != 0 => Mode::FullCapture,
             1 => Mode::Capture,
             _ if flags & flag::ALONE != 0 => Mode::ReplayOne,
@@ -168,11 +191,32 @@ fn from_shim(group: &str) -> Option<Settings> {
     }
 }
 
+/// In a copy that was woken: this run's session lies at `path`; nothing if there is none. Participants that are made from
+/// now on are replayed alone, too.
+pub fn wake(take: Option<&Path>, path: &[u8]) {
+    WOKEN.store(true, Relaxed);
+    set_mode(Mode::ReplayOne, take);
+    if let (Some(Some(session)), Ok(name)) = (MAPPED.get(), CString::new(path))
+        && !path.is_empty()
+    {
+        map_at(&name, std::ptr::from_ref(*session) as usize, libc::MAP_FIXED);
+    }
+}
+
 /// This thread's part has no more lines, and the recorded participant was blocked or killed there: waits for the end.
 pub fn end_of_part() -> ! {
+    let woken = WOKEN.load(Relaxed);
+    if woken {
+        // Nobody would see what it had printed since the checkpoint and not written yet.
+        // SAFETY: all streams.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+    }
     if let Some(function) = find(END_OF_PART) {
         // SAFETY: the shim's function of that name has this type.
         unsafe { std::mem::transmute::<usize, extern "C" fn()>(function)() };
+    }
+    if woken {
+        retake_engine::end::die_by(libc::SIGKILL as u32);
     }
     loop {
         sys::sleep_ns(1_000_000_000);
@@ -181,8 +225,14 @@ pub fn end_of_part() -> ! {
 
 fn map(path: &Path) -> Option<&'static Session> {
     let name = CString::new(path.as_os_str().as_bytes()).ok()?;
+    map_at(&name, sys::map_hint(size_of::<Session>()), 0)
+}
+
+/// Maps the session near `place`; right there, over what is there, if it is fixed.
+fn map_at(name: &CStr, place: usize, fixed: libc::c_int) -> Option<&'static Session> {
     let size = size_of::<Session>();
-    // SAFETY: a C string; a fresh map of a file that the command line made as long as this, never unmapped.
+    // SAFETY: a C string; a map of a file that the command line made as long as this, never unmapped. What it may replace
+    // is another session.
     unsafe {
         let flags = (libc::O_RDWR | libc::O_CLOEXEC) as usize;
         let fd = sys::openat(libc::AT_FDCWD as usize, name.as_ptr() as usize, flags, 0);
@@ -190,7 +240,7 @@ fn map(path: &Path) -> Option<&'static Session> {
             return None;
         }
         let access = (libc::PROT_READ | libc::PROT_WRITE) as usize;
-        let at = sys::mmap(sys::map_hint(size), size, access, libc::MAP_SHARED as usize, fd as usize, 0);
+        let at = sys::mmap(place, size, access, (libc::MAP_SHARED | fixed) as usize, fd as usize, 0);
         sys::close(fd as usize);
         if sys::error(at).is_some() { None } else { (at as *const Session).as_ref() }
     }
@@ -205,5 +255,8 @@ mod tests {
         assert_eq!(mode_of(None), Ok(Mode::Normal));
         assert_eq!(mode_of(Some("full")), Ok(Mode::FullCapture));
         assert!(mode_of(Some("fast")).is_err());
+        assert_eq!(mode_of(Some("checkpoint")), Ok(Mode::Checkpoint(EVERY)));
+        assert_eq!(every(Some("7".into())), Ok(7));
+        assert!(every(Some("0".into())).is_err());
     }
 }

@@ -8,6 +8,7 @@
 
 use crate::capture::Capture;
 use crate::carrier::Carrier;
+use crate::checkpoint::Checkpoints;
 use crate::error::{Error, Result};
 use crate::follow::{Follow, Named, Step, failure};
 use crate::forked;
@@ -58,6 +59,8 @@ pub struct Participant {
     pub(crate) transport: Option<Box<dyn Transport>>,
     pub(crate) inbox: Inbox,
     pub(crate) tape: Tape,
+    /// If it leaves sleeping copies of itself behind.
+    pub(crate) checkpoints: Option<Box<Checkpoints>>,
     /// None if every receive is noted, or none.
     pub(crate) noting: Option<Noting>,
     /// What a replay that tells more notes.
@@ -68,9 +71,9 @@ pub struct Participant {
     pub(crate) last_id: u64,
     pub(crate) partners: Vec<Known>,
     /// Partners as the tape that is written numbers them.
-    on_tape: Vec<(Arc<str>, u32)>,
+    pub(crate) on_tape: Vec<(Arc<str>, u32)>,
     /// Objects as the tape that is written numbers them.
-    objects: Vec<Arc<str>>,
+    pub(crate) objects: Vec<Arc<str>>,
     /// Guards of shared objects that are held, if they are counted.
     pub(crate) guards: Option<Arc<AtomicU32>>,
 }
@@ -119,11 +122,15 @@ impl Participant {
         let tape = match settings.mode {
             Mode::Normal => Tape::Off,
             Mode::Capture => Tape::Capture(Box::new(Capture::new(settings, name, life, false)?)),
-            Mode::FullCapture => Tape::Capture(Box::new(Capture::new(settings, name, life, true)?)),
+            Mode::FullCapture | Mode::Checkpoint(_) => {
+                Tape::Capture(Box::new(Capture::new(settings, name, life, true)?))
+            }
             Mode::Replay => Tape::Follow(Box::new(Follow::new(settings, name, life, false)?)),
             Mode::ReplayOne => Tape::Follow(Box::new(Follow::new(settings, name, life, true)?)),
         };
+        forked::PRESENT.fetch_add(1, Relaxed);
         Ok(Participant {
+            checkpoints: Checkpoints::new(settings, name, life),
             name: name.into(),
             generation: forked::generation(),
             transport: (settings.mode != Mode::ReplayOne).then_some(transport),
@@ -342,6 +349,9 @@ impl Participant {
         if self.generation != forked::generation() {
             return Err(Error::Forked);
         }
+        if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_due(self.event)) {
+            self.checkpoint();
+        }
         self.event += 1;
         Ok(self.event)
     }
@@ -453,6 +463,7 @@ impl Participant {
 impl Drop for Participant {
     fn drop(&mut self) {
         if self.generation == forked::generation() {
+            forked::PRESENT.fetch_sub(1, Relaxed);
             self.note_rest();
             let _ = self.flush();
             if let Some(transport) = &mut self.transport {

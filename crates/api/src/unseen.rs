@@ -3,6 +3,7 @@
 //! Such a thread is made by libc's own function, found past the shim. Law: whatever runs in it makes its system calls
 //! directly and takes the standard library's locks only, which are futexes; so it has no part in the program's order.
 
+use crate::real;
 use libc::{c_void, pthread_attr_t, pthread_t};
 
 const STACK: usize = 256 << 10;
@@ -23,14 +24,9 @@ extern "C" fn run(work: *mut c_void) -> *mut c_void {
     std::ptr::null_mut()
 }
 
-/// libc's own function, past whoever stands before it.
 fn real_create() -> Option<Create> {
-    // SAFETY: C strings; the library is there already and is only looked up.
-    unsafe {
-        let libc = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
-        let found = if libc.is_null() { libc } else { libc::dlsym(libc, c"pthread_create".as_ptr()) };
-        (!found.is_null()).then(|| std::mem::transmute::<*mut c_void, Create>(found))
-    }
+    // SAFETY: libc's function of that name has this type.
+    real::find(c"pthread_create").map(|found| unsafe { std::mem::transmute::<*mut c_void, Create>(found) })
 }
 
 /// Starts a thread that does `work`, with all signals blocked; false if it cannot be had.

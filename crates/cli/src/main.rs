@@ -5,6 +5,7 @@
 
 mod board;
 mod check;
+mod checkpoints;
 mod deadlock;
 mod demo;
 mod develop;
@@ -44,6 +45,7 @@ mod symbols;
 mod take;
 mod talk;
 mod tasks;
+mod wake;
 mod words;
 
 use clap::{Parser, Subcommand};
@@ -100,6 +102,8 @@ enum Command {
     Prune(prune::Args),
     /// Find the fewest receives that a take of the retake library's messages must know, and keep no more
     Optimize(optimize::Args),
+    /// List the sleeping copies of participants that were recorded with --checkpoint-every, or end them
+    Checkpoints(checkpoints::Args),
     /// Make one compressed file of a take
     Pack(pack::PackArgs),
     /// Make a take of a packed file
@@ -136,6 +140,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Diff(args) => diff::main(args),
         Command::Rm(args) => rm::main(args),
         Command::Optimize(args) => optimize::main(args),
+        Command::Checkpoints(args) => checkpoints::main(args),
         Command::Prune(args) => prune::main(args),
         Command::Pack(args) => pack::pack(args),
         Command::Unpack(args) => pack::unpack(args),

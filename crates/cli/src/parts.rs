@@ -10,7 +10,7 @@ use crate::words;
 use retake_tape::layout::{born, kind};
 use retake_tape::part::{Line, fact};
 use retake_tape::reader::Tape;
-use retake_tape::session::{MEETING, PART_ENDING, ROOT_NAME};
+use retake_tape::session::{MEETING, NEXT_PART_ENDING, PART_ENDING, ROOT_NAME};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,10 @@ pub fn seal(dir: &Path) -> Result<Vec<TapeFacts>> {
     let mut parts = Vec::new();
     for path in take::files(dir, PART_ENDING)? {
         parts.extend(take::seal_tape(&path)?);
+    }
+    // One that was not put in its place holds nothing.
+    for path in take::files(dir, NEXT_PART_ENDING)? {
+        let _ = std::fs::remove_file(path);
     }
     // Where they met: sockets and locks, of no use any more.
     let _ = std::fs::remove_dir_all(dir.join(MEETING));
@@ -54,6 +58,29 @@ pub fn find<'a>(take: &Take, parts: &'a [Tape], name: &str) -> Result<&'a Tape> 
         Failure::own(format!("{label} has no participant {name}, but {}", names.join(", ")))
             .next(format!("retake show {label}"))
     })
+}
+
+/// The event behind which a part begins, if not at the participant's beginning.
+pub fn checkpoint(part: &Tape) -> Option<u64> {
+    let mut found = None;
+    each(part, |_, line| {
+        if let Line::Fact(fact::CHECKPOINT, bytes) = line {
+            found = bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+        }
+    });
+    found
+}
+
+/// Refuses a take of which a part begins in the middle: nobody could play what came before.
+pub fn require_whole(take: &Take, parts: &[Tape]) -> Result<()> {
+    let Some((part, event)) = parts.iter().find_map(|part| Some((part.name(), checkpoint(part)?))) else {
+        return Ok(());
+    };
+    let label = take.label();
+    let what = format!("{label} holds only what {part} did behind its checkpoint at event {event}: it is no whole run");
+    Err(Failure::own(what)
+        .next(format!("retake checkpoints {label}, which lists whose last events can be played"))
+        .next(format!("retake show --participant {part} {label}")))
 }
 
 /// How to run the process of one participant again.
@@ -92,6 +119,12 @@ impl Alone {
             let what =
                 format!("{name} cannot be replayed alone: the take holds the order of its messages, not the contents");
             return Err(Failure::own(what).next(format!("retake record --full -- {}", take.facts.command())));
+        }
+        if let Some(event) = checkpoint(part) {
+            let what = format!(
+                "the sleeping copy of {name} is gone, and its tape begins only behind its checkpoint at event {event}"
+            );
+            return Err(Failure::own(what).next(format!("retake show --participant {name} {}", take.label())));
         }
         let tape = tapes.iter().find(|tape| tape.name() == alone.process);
         alone.born = tape.map_or(born::ROOT, |tape| tape.header.born);

@@ -12,7 +12,7 @@ use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::{Store, random};
 use crate::symbols::Symbols;
 use crate::take::{self, Origin, Take};
-use crate::{Ending, develop, launcher, lines, prune, shim, tasks, words};
+use crate::{Ending, checkpoints, develop, launcher, lines, prune, shim, tasks, words};
 use retake_tape::entry::{Entry, note};
 use retake_tape::layout::{MAJOR, MINOR, state};
 use retake_tape::session::{FILE as SESSION, TAPE_ENDING, flag, variable};
@@ -51,6 +51,10 @@ pub struct Args {
     /// can then be replayed alone
     #[arg(long)]
     full: bool,
+    /// As --full, but every N events each participant leaves a sleeping copy of its process behind and starts its tape
+    /// afresh: however it dies, `retake replay --only NAME` plays what it did since then
+    #[arg(long, value_name = "N", conflicts_with_all = ["full", "rich"], value_parser = clap::value_parser!(u32).range(1..))]
+    checkpoint_every: Option<u32>,
     /// What becomes of the program if it deadlocks
     #[arg(long, value_enum, default_value = "hang")]
     on_deadlock: OnDeadlock,
@@ -80,7 +84,8 @@ impl Args {
     pub fn to_follow(output: Option<OsString>, on_deadlock: OnDeadlock, command: Vec<OsString>) -> Args {
         let (keep, rich, full, quiet) = (Keep::All, true, false, false);
         let (verbose, anyway, nested) = (false, false, false);
-        Args { output, keep, rich, full, on_deadlock, trace: None, quiet, verbose, anyway, nested, command }
+        let (checkpoint_every, trace) = (None, None);
+        Args { output, keep, rich, full, checkpoint_every, on_deadlock, trace, quiet, verbose, anyway, nested, command }
     }
 }
 
@@ -170,6 +175,7 @@ impl Recording {
         let session = Mapped::create(&session_path, self.flags())
             .map_err(|failure| failure.next("retake record -o DIR -- CMD").next("retake prune"))?;
         session.trace.store(self.trace()?.number(), Relaxed);
+        session.checkpoint_every.store(self.args.checkpoint_every.unwrap_or(0), Relaxed);
         let shim = shim::unpack(&self.dir)?;
         let preload = std::env::var_os("LD_PRELOAD").filter(|list| !list.is_empty());
         let own = Own {
@@ -272,7 +278,12 @@ impl Recording {
             Way::Follow(_) => flag::FOLLOW,
             Way::Explore(_) => flag::EXPLORE,
         };
-        let chosen = [(self.args.rich, flag::RICH), (self.args.full, flag::FULL), (way != 0, way)];
+        let chosen = [
+            (self.args.rich, flag::RICH),
+            (self.args.full, flag::FULL),
+            (self.args.checkpoint_every.is_some(), flag::CHECKPOINT),
+            (way != 0, way),
+        ];
         chosen.iter().filter(|(asked, _)| *asked).map(|(_, flag)| flag).sum()
     }
 
@@ -304,8 +315,13 @@ impl Recording {
         if !self.args.quiet {
             let name = self.label(facts);
             say(format_args!("{} -> {name}; {}", sums(facts), ended.words()));
-            let argument = if self.origin == Origin::Store { String::new() } else { format!(" {name}") };
-            say(format_args!("next: retake replay{argument} · retake show{argument}"));
+            if self.args.checkpoint_every.is_none() {
+                let argument = if self.origin == Origin::Store { String::new() } else { format!(" {name}") };
+                say(format_args!("next: retake replay{argument} · retake show{argument}"));
+            }
+        }
+        if sealed && self.args.checkpoint_every.is_some() {
+            checkpoints::conclude(&self.dir, &self.label(facts), self.args.quiet);
         }
         if self.origin == Origin::Store {
             prune::tidy(&self.store, &facts.name);

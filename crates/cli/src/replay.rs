@@ -12,7 +12,7 @@ use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::Store;
 use crate::symbols::Symbols;
 use crate::take::{Take, TempDir};
-use crate::{Ending, gdb, launcher, record, shim, stop, tasks, words};
+use crate::{Ending, checkpoints, gdb, launcher, record, shim, stop, tasks, wake, words};
 use retake_tape::layout::state;
 use retake_tape::reader::Tape;
 use retake_tape::session::{FILE as SESSION, at_end, flag};
@@ -88,6 +88,16 @@ pub fn main(mut args: Args) -> Result<Ending> {
         args.take = std::mem::take(word);
     }
     let store = Store::open()?;
+    if let Some(name) = args.only.as_deref().filter(|_| args.command.is_empty())
+        && let Some(copy) = checkpoints::find(&store, &args.take, name)
+    {
+        let refused = [(args.check, "--check"), (args.gdb.is_some(), "--gdb"), (args.stop_at.is_some(), "--stop-at")];
+        if let Some((_, option)) = refused.into_iter().find(|(given, _)| *given) {
+            return Err(Failure::own(format!("{option} is not for {name}, of which a sleeping copy plays the tail"))
+                .next(format!("retake replay --only {name} {}", args.take)));
+        }
+        return wake::main(&copy, args.patience, args.times);
+    }
     let take = store.take(&args.take)?;
     if args.command.is_empty() && !args.trust {
         let remedies =
@@ -264,6 +274,9 @@ impl Player {
         if shim::is_loaded_here() {
             let what = "this is already being recorded or replayed: a replay cannot run inside it";
             return Err(Failure::own(what).next("retake replay, outside of it"));
+        }
+        if self.alone.is_none() {
+            parts::require_whole(&self.take, &parts::load(&self.take)?)?;
         }
         let facts = &self.take.facts;
         let session_path = place.join(SESSION);

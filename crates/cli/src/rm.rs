@@ -1,11 +1,13 @@
 //! `retake rm`: remove takes. Only files that a take has are ever removed.
 
 use crate::Ending;
+use crate::checkpoints;
 use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, Status};
 use crate::store::{FOREIGN_MARK, Store};
 use crate::take::{Origin, files};
-use retake_tape::session::{FILE as SESSION, PART_ENDING, RICH_ENDING, TALK_ENDING, TAPE_ENDING};
+use retake_tape::copy::ENDING as COPY_ENDING;
+use retake_tape::session::{FILE as SESSION, NEXT_PART_ENDING, PART_ENDING, RICH_ENDING, TALK_ENDING, TAPE_ENDING};
 use std::fs;
 use std::path::Path;
 
@@ -31,11 +33,12 @@ pub fn main(args: Args) -> Result<Ending> {
     Ok(Ending::Status(Status::Fine))
 }
 
-/// Removes the take in `dir`.
+/// Removes the take in `dir`, and what sleeps for it.
 pub fn remove(dir: &Path) -> Result<()> {
+    checkpoints::end_all(dir);
     let words = || format!("cannot remove {}", dir.display());
     let mut all = Vec::new();
-    for ending in [TAPE_ENDING, PART_ENDING, RICH_ENDING, TALK_ENDING, ".so"] {
+    for ending in [TAPE_ENDING, PART_ENDING, RICH_ENDING, TALK_ENDING, NEXT_PART_ENDING, COPY_ENDING, ".so"] {
         all.extend(files(dir, ending)?);
     }
     all.extend(

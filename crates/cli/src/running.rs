@@ -5,6 +5,7 @@
 
 use crate::elf;
 use crate::take::header;
+use retake_tape::copy::SLEEPER;
 use retake_tape::layout::state;
 use retake_tape::session::variable;
 use std::fs;
@@ -26,7 +27,12 @@ pub fn is_any_of(dir: &Path) -> bool {
     // In this order: who was forked and executes, who executes and begins, who has begun since. The shim maps the session
     // before it takes its variables out.
     let is_of = |pid: u32| maps(pid, &inside) || begins(pid, dir) || maps(pid, &inside);
-    pids.filter(|pid| *pid != std::process::id()).any(is_of)
+    pids.filter(|pid| *pid != std::process::id() && !sleeps(*pid)).any(is_of)
+}
+
+/// Whether the process is a sleeping copy of a participant's: it writes nothing.
+fn sleeps(pid: u32) -> bool {
+    fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_ascii_end() == SLEEPER.to_bytes())
 }
 
 fn canonical(path: &Path) -> PathBuf {

@@ -10,6 +10,7 @@
 
 pub mod apart;
 pub mod baton;
+pub mod copy;
 pub mod deadlock;
 pub mod end;
 pub mod explore;

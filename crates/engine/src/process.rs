@@ -275,6 +275,34 @@ pub fn forked() {
     begin(replay, born::FORK);
 }
 
+/// A copy of this process, made while it was recorded, is to play from now on; `session` is the file of its run. The page
+/// is mapped where the old one was, since others know its place.
+pub(crate) fn change_session(session: &[u8]) -> bool {
+    let process = get();
+    let mut room = [0u8; 1024];
+    let mut path = Path { to: &mut room, length: 0 };
+    if session.len() > LONGEST || process.session.is_null() || !path.push(session).finish() {
+        return false;
+    }
+    let Some(fd) = open(&room, libc::O_RDWR) else { return false };
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let flags = (libc::MAP_SHARED | libc::MAP_FIXED) as usize;
+    // SAFETY: the page that lies there is replaced by one of the same kind; the command line made the file long enough.
+    let mapped = unsafe {
+        let mapped = sys::mmap(process.session as usize, size_of::<Session>(), protection, flags, fd, 0);
+        sys::close(fd);
+        mapped
+    };
+    process.session_len = session.len();
+    process.session_path[..session.len()].copy_from_slice(session);
+    sys::error(mapped).is_none()
+}
+
+/// From here on this process plays.
+pub(crate) fn set_replay() {
+    MODE.store(mode::REPLAY, Release);
+}
+
 /// This process takes no further part.
 pub fn leave() {
     MODE.store(mode::OFF, Release);
@@ -346,7 +374,7 @@ fn begin_rich() {
     let _ = unsafe { process.rich.create(directory, session::RICH_ENDING, &beginning) };
 }
 
-fn begin_replay() -> bool {
+pub(crate) fn begin_replay() -> bool {
     let process = get();
     let mut room = [0u8; 1024];
     let mut path = Path { to: &mut room, length: 0 };

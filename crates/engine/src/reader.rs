@@ -49,6 +49,23 @@ impl Reader {
         Ok(())
     }
 
+    /// Starts in the middle of the chain at `at`: in the chunk at `chunk`, so many bytes behind its start, with what the
+    /// writer remembered there.
+    pub fn open_at(&mut self, bytes: &'static [u8], at: u64, chunk: u64, skip: usize, context: Context) -> bool {
+        let Ok((header, _)) = walk::thread(bytes, at) else { return false };
+        let Ok(chunk) = walk::chunk(bytes, chunk) else { return false };
+        let Some(rest) = chunk.payload.get(skip..) else { return false };
+        *self = Reader::new();
+        self.bytes = bytes;
+        self.total = header.count.into_inner();
+        self.ended = header.ended.into_inner() != 0;
+        self.rest = rest;
+        self.chunk = Some(chunk);
+        self.context = context;
+        self.advance();
+        true
+    }
+
     /// Goes on to the next entry that a replay needs. The file was checked before the replay began; what does not decode
     /// ends the tape.
     pub fn advance(&mut self) {

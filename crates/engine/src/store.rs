@@ -22,6 +22,8 @@ const SLAB: u64 = 64 << 10;
 /// Chunks from this size up are mapped one by one and given back when they are full.
 const OWN_MAP: u64 = 32 << 10;
 const PAGE: u64 = 4096;
+/// One writer alone needs no more slabs: its later chunks have maps of their own.
+const SLABS: usize = 4;
 
 /// One file: the tape, or the rich events.
 pub struct Store {
@@ -32,6 +34,8 @@ pub struct Store {
     slab_at: u64,
     slab_used: u64,
     slab_size: u64,
+    /// The first slabs, to be given back by [`Store::give_back`].
+    slabs: [*mut u8; SLABS],
 }
 
 /// What a fresh file says of its process.
@@ -60,6 +64,7 @@ impl Store {
             slab_at: 0,
             slab_used: 0,
             slab_size: 0,
+            slabs: [core::ptr::null_mut(); SLABS],
         }
     }
 
@@ -125,6 +130,42 @@ impl Store {
         self.slab_size = FIRST - HEADER_SIZE;
     }
 
+    /// The file becomes `directory/name+ending`, in place of whatever has that name.
+    ///
+    /// # Safety
+    /// Nobody else may use the store meanwhile.
+    pub unsafe fn rename(&mut self, directory: &[u8], name: &[u8], ending: &str) -> Result<(), c_int> {
+        let mut new = [0; PATH_MAX];
+        let mut path = Path { to: &mut new, length: 0 };
+        if !path.push(directory).push(b"/").push(name).push(ending.as_bytes()).finish() {
+            return Err(libc::ENAMETOOLONG);
+        }
+        let here = libc::AT_FDCWD as usize;
+        // SAFETY: both paths end in a zero byte.
+        let renamed = unsafe { sys::renameat(here, self.path.as_ptr() as usize, here, new.as_ptr() as usize) };
+        sys::error(renamed).map_or(Ok(()), Err)?;
+        self.path = new;
+        Ok(())
+    }
+
+    /// Gives the memory of the file back. The last chunk, if it has a map of its own, is its writer's to release.
+    ///
+    /// # Safety
+    /// Nobody may use the store or its chunks any more; at most one writer ever did.
+    pub unsafe fn give_back(&mut self) {
+        // SAFETY: maps of ours, which nobody uses.
+        unsafe {
+            for slab in self.slabs.iter_mut().filter(|slab| !slab.is_null()) {
+                sys::munmap(*slab as usize, SLAB as usize);
+                *slab = core::ptr::null_mut();
+            }
+            if !self.header.is_null() {
+                sys::munmap(self.header as usize, FIRST as usize);
+                self.header = core::ptr::null_mut();
+            }
+        }
+    }
+
     /// A fresh chunk, the `index`-th of its thread's chain, with room for at least `need` bytes of payload.
     ///
     /// # Safety
@@ -144,6 +185,9 @@ impl Store {
                     // SAFETY: under the lock.
                     let (at, memory) = unsafe { self.extend(SLAB)? };
                     (self.slab, self.slab_at, self.slab_used, self.slab_size) = (memory, at, 0, SLAB);
+                    if let Some(free) = self.slabs.iter_mut().find(|slab| slab.is_null()) {
+                        *free = memory;
+                    }
                 }
                 let used = self.slab_used;
                 self.slab_used += size;

@@ -114,6 +114,8 @@ calls! {
     prctl(what, a, b, c) = SYS_prctl;
     /// Makes a socket.
     socket(family, kind, protocol) = SYS_socket;
+    /// Makes two sockets that are connected.
+    socketpair(family, kind, protocol, to) = SYS_socketpair;
     /// Gives a socket its address.
     bind(fd, address, length) = SYS_bind;
     /// Lets others connect.
@@ -144,6 +146,26 @@ calls! {
     mkdir(path, mode) = SYS_mkdir;
     /// Removes a file.
     unlinkat(dir, path, flags) = SYS_unlinkat;
+    /// Gives a file another name, replacing what has it.
+    renameat(old_dir, old, new_dir, new) = SYS_renameat;
+    /// Tells of a file by its name.
+    newfstatat(dir, path, to, flags) = SYS_newfstatat;
+    /// Where a link leads.
+    readlink(path, to, length) = SYS_readlink;
+    /// Changes or asks for the position in a file.
+    lseek(fd, offset, whence) = SYS_lseek;
+    /// Settings of a descriptor.
+    fcntl(fd, what, argument) = SYS_fcntl;
+    /// Makes a descriptor lead where another one does.
+    dup3(from, to, flags) = SYS_dup3;
+    /// Reads from a socket, with descriptors.
+    recvmsg(fd, message, flags) = SYS_recvmsg;
+    /// Makes a process.
+    clone(flags, stack, parent_tid, child_tid) = SYS_clone;
+    /// A descriptor of a process.
+    pidfd_open(pid, flags) = SYS_pidfd_open;
+    /// Makes a session of processes.
+    setsid() = SYS_setsid;
     /// A resource limit.
     prlimit64(pid, which, new, old) = SYS_prlimit64;
 }

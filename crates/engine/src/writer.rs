@@ -137,6 +137,12 @@ impl Writer {
         self.chunk_at
     }
 
+    /// Where the next entry goes, for a reader that is to begin there: the chunk, and how far behind the start of its
+    /// payload.
+    pub fn standing(&self) -> (u64, usize) {
+        (self.chunk_at, self.at as usize - self.start as usize)
+    }
+
     /// The last four bytes that were written.
     pub fn last_four(&self) -> *mut u8 {
         if self.at as usize - self.start as usize >= 4 { self.at.wrapping_sub(4) } else { null_mut() }

@@ -1,9 +1,9 @@
-//! What the shim tells the `retake` library, when a program links it: the process's part in the run, and how to wait at
-//! the end of a tape. The library finds these two by name; neither links the other.
+//! What the shim does for the `retake` library, when a program links it: it tells the process's part in the run, waits at
+//! the end of a tape, and plays on in a copy of the process. The library finds these by name; neither links the other.
 
 use libc::c_int;
 use retake_engine::process::{self, mode};
-use retake_engine::{end, thread};
+use retake_engine::{copy, end, thread};
 use retake_tape::op::Op;
 use retake_tape::session::Role;
 
@@ -43,4 +43,20 @@ pub extern "C" fn retake_end_of_part() {
     {
         end::reached(thread, Op::Misc, 0);
     }
+}
+
+/// The process is about to be copied.
+#[unsafe(no_mangle)]
+pub extern "C" fn retake_before_copy() {
+    copy::before();
+}
+
+/// In the copy, whose maps of the take are its own: plays what the process went on to do. 0 if it cannot.
+///
+/// # Safety
+/// `session` must be valid for reads of `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn retake_play_on(session: *const u8, length: usize) -> c_int {
+    // SAFETY: passed on to the caller.
+    c_int::from(copy::play_on(unsafe { core::slice::from_raw_parts(session, length) }))
 }

@@ -18,6 +18,7 @@
 pub mod board;
 pub mod check;
 pub mod choices;
+pub mod copy;
 pub mod entry;
 pub mod layout;
 pub mod matches;

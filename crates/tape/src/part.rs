@@ -50,6 +50,8 @@ pub mod fact {
     pub const TRACE: u8 = 6;
     /// How many messages were sent with a stamp, and how long these were together: two numbers of eight bytes.
     pub const STAMPS: u8 = 7;
+    /// The part begins behind this event, eight bytes: a sleeping copy of the process stands there.
+    pub const CHECKPOINT: u8 = 8;
 }
 
 /// How a message was sent.
@@ -316,6 +318,10 @@ pub fn words(line: &Line<'_>, partner: &dyn Fn(u32) -> String, object: &dyn Fn(u
         Line::Fact(fact::STAMPS, bytes) => {
             let number = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
             format!("{} messages were sent with {} bytes of stamps", number(0), number(8.min(bytes.len())))
+        }
+        Line::Fact(fact::CHECKPOINT, bytes) => {
+            let event = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+            format!("begins at the checkpoint behind event {event}")
         }
         Line::Fact(what, bytes) => format!("fact {what}, {} bytes", bytes.len()),
         Line::Partner { life, name, host, .. } => {

@@ -59,6 +59,8 @@ pub const TAPE_ENDING: &str = ".tape";
 pub const RICH_ENDING: &str = ".rich";
 /// Ending of the tapes of the library's participants.
 pub const PART_ENDING: &str = ".part";
+/// Ending of a part that is about to take the place of the one before it.
+pub const NEXT_PART_ENDING: &str = ".next";
 /// Ending of files that tell all that a participant did with messages; they are written into the session's directory.
 pub const TALK_ENDING: &str = ".talk";
 /// Beside the session file: where the library's participants find each other.
@@ -91,6 +93,8 @@ pub mod flag {
     pub const FULL: u32 = 1 << 8;
     /// A replay of one process alone: the library's participants get everything from their own tapes.
     pub const ALONE: u32 = 1 << 9;
+    /// Participants leave sleeping copies of themselves behind: see [`Session::checkpoint_every`].
+    pub const CHECKPOINT: u32 = 1 << 10;
     /// The recording ended in a deadlock: so will the replay.
     pub const DEADLOCK: u32 = 8;
     /// The first process follows the schedule in the take.
@@ -163,6 +167,8 @@ pub struct Session {
     pub sends: [AtomicU64; SENDS],
     /// Which of the library's receives are noted, by the number of the method; 0: as the library likes best.
     pub trace: AtomicU32,
+    /// How many events of a participant lie between two checkpoints of it.
+    pub checkpoint_every: AtomicU32,
 }
 
 /// Kinds of [`Session::pairs`].
@@ -206,3 +212,8 @@ pub struct Role {
 pub const ROLE: &str = "retake_role";
 /// The shim's function for a thread whose part has no more lines: it does not return before the process ends.
 pub const END_OF_PART: &str = "retake_end_of_part";
+/// The shim's function for a process that is about to be copied: `void (void)`.
+pub const BEFORE_COPY: &str = "retake_before_copy";
+/// The shim's function for a copy of a recorded process, which is to play what that one went on to do: `int (const char
+/// *session, size_t length)`, 0 if it cannot.
+pub const PLAY_ON: &str = "retake_play_on";

@@ -1,0 +1,48 @@
+//! The sample programs that use the library, built once for the tests: in Rust, and in C against both kinds of library.
+
+#![allow(dead_code)] // each test file uses some of it
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The folder of the samples, built once: cargo knows of them, but not that this test needs them.
+pub fn samples() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder").to_owned();
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo
+            .args(["build", "--quiet", "--release", "-p", "retake", "--lib", "--examples", "--features", "nats"])
+            .arg("--target-dir")
+            .arg(&target);
+        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+        assert!(cargo.status().expect("cargo starts").success(), "the samples do not build");
+        target.join("release/examples")
+    })
+}
+
+/// The same samples in C, compiled against the header and linked with the shared or the static library.
+pub fn samples_in_c(folder: &Path, link: &[&str]) -> PathBuf {
+    let bin = folder.join("bin");
+    fs::create_dir_all(&bin).expect("a folder");
+    for name in ["server", "client1", "client2"] {
+        compile(&format!("examples/care/{name}.c"), &bin.join(format!("care-{name}")), link);
+    }
+    bin
+}
+
+/// Compiles a C program that uses the library.
+pub fn compile(source: &str, to: &Path, link: &[&str]) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let libraries = samples().parent().expect("a folder of the release").to_owned();
+    let mut cc = Command::new("cc");
+    cc.args(["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"]).arg(root.join("crates/api/include"));
+    cc.arg(root.join(source)).arg("-o").arg(to);
+    cc.args(link.iter().map(|word| word.replace("LIBRARIES", &libraries.to_string_lossy())));
+    assert!(cc.status().expect("a C compiler").success(), "{source} does not build");
+}
+
+pub const SHARED: [&str; 3] = ["-LLIBRARIES", "-Wl,-rpath,LIBRARIES", "-lretake"];
+pub const STATIC: [&str; 3] = ["LIBRARIES/libretake.a", "-ldl", "-lm"];
