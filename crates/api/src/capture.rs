@@ -11,7 +11,7 @@ use retake_engine::sys;
 use retake_engine::writer::Writer;
 use retake_tape::layout::{ThreadHeader, kind, state};
 use retake_tape::part::{self, Line, fact};
-use retake_tape::session::{NEXT_PART_ENDING, PART_ENDING};
+use retake_tape::session::{NEXT_PART_ENDING, PART_ENDING, flag};
 use retake_trace::policy::Method;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -54,6 +54,17 @@ impl Capture {
         let mut capture = Capture::create(take, PART_ENDING, name, life, full)?;
         capture.facts(settings);
         Ok(capture)
+    }
+
+    /// A part with contents, in the session's directory, if this replay is to write one.
+    pub fn promoted(settings: &Settings, name: &str, life: u32) -> Result<Option<Box<Capture>>> {
+        let asked = settings.session().is_some_and(|session| session.flags.load(Relaxed) & flag::FULL != 0);
+        let Some(directory) = settings.session.as_ref().and_then(|session| session.parent()).filter(|_| asked) else {
+            return Ok(None);
+        };
+        let mut capture = Capture::create(directory, PART_ENDING, name, life, true)?;
+        capture.facts(settings);
+        Ok(Some(Box::new(capture)))
     }
 
     /// A part that begins behind `event`, with contents, and is to take the place of the one before: see [`Capture::replace`].

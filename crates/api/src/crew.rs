@@ -129,22 +129,18 @@ impl Crew {
         contents: &dyn Fn() -> Option<Vec<u8>>,
         line: impl Fn(u32) -> Line<'static>,
     ) -> Entered<'_> {
-        match &me.tape {
-            Tape::Off => {}
-            Tape::Capture(capture) => {
-                let kept = if capture.full { contents() } else { None };
-                let object = me.object_on_tape(turn.event, &self.name);
-                me.note(turn.event, &line(object), kept.as_deref());
-            }
-            Tape::Follow(follow) => {
-                if let Some(recorded) = turn.contents
-                    && contents().is_some_and(|contents| contents != recorded)
-                {
-                    let what = format!("object {} with other contents", self.name);
-                    let came = "contents that somebody changed without a guard, or that no lock orders";
-                    follow.reporter.diverged(turn.event, &what, came);
-                }
-            }
+        if let Tape::Follow(follow) = &me.tape
+            && let Some(recorded) = turn.contents
+            && contents().is_some_and(|contents| contents != recorded)
+        {
+            let what = format!("object {} with other contents", self.name);
+            let came = "contents that somebody changed without a guard, or that no lock orders";
+            follow.reporter.diverged(turn.event, &what, came);
+        }
+        if let Some(capture) = me.written() {
+            let kept = if capture.full { contents() } else { None };
+            let object = me.object_on_tape(turn.event, &self.name);
+            me.note(turn.event, &line(object), kept.as_deref());
         }
         let (counts, rings) = (!matches!(me.tape, Tape::Off), matches!(me.tape, Tape::Follow(_)));
         let guards = me.guards.clone();

@@ -59,6 +59,8 @@ pub struct Participant {
     pub(crate) transport: Option<Box<dyn Transport>>,
     pub(crate) inbox: Inbox,
     pub(crate) tape: Tape,
+    /// A replay that keeps contents writes a part with them here.
+    pub(crate) promoted: Option<Box<Capture>>,
     /// If it leaves sleeping copies of itself behind.
     pub(crate) checkpoints: Option<Box<Checkpoints>>,
     /// None if every receive is noted, or none.
@@ -130,6 +132,7 @@ impl Participant {
         };
         forked::PRESENT.fetch_add(1, Relaxed);
         Ok(Participant {
+            promoted: if settings.mode == Mode::Replay { Capture::promoted(settings, name, life)? } else { None },
             checkpoints: Checkpoints::new(settings, name, life),
             name: name.into(),
             generation: forked::generation(),
@@ -182,10 +185,13 @@ impl Participant {
             let step = follow.step(event, &|| format!("looking for {name}"));
             return match step {
                 Step::Line(Line::Failed(code), words) if matches!(code, failed::NOT_THERE | failed::TRANSPORT) => {
+                    self.note(event, &Line::Failed(code), words);
                     Err(failure(code, words, name))
                 }
                 Step::Line(Line::Found(index), _) if *follow.partner(event, index).name == *name => {
                     self.search_until_found(event, name)?;
+                    let index = self.index_on_tape(event, name, "", 0);
+                    self.note(event, &Line::Found(index), None);
                     Ok(self.partner(name))
                 }
                 step => follow.diverged(event, &step, &format!("looking for {name}")),
@@ -239,8 +245,12 @@ impl Participant {
             let came = || format!("call {id} to {name}");
             let (step, alone) = (follow.step(event, &came), follow.alone);
             return match step {
-                Step::Line(Line::Nothing(_), _) => Ok(None),
+                Step::Line(Line::Nothing(_), _) => {
+                    self.note_nothing(event);
+                    Ok(None)
+                }
                 Step::Line(Line::Failed(code), words) if matches!(code, failed::GONE | failed::TRANSPORT) => {
+                    self.note(event, &Line::Failed(code), words);
                     Err(failure(code, words, &name))
                 }
                 // That a reply came needs no line where not every receive has one.
@@ -293,6 +303,12 @@ impl Participant {
         let reply = self.await_recorded(event, from, &words, |inbox| inbox.reply(&from.name, id))?;
         if let Some(talk) = &mut self.talk {
             talk.replied(event, &from.name, id);
+        }
+        if self.promoted.is_some() {
+            let sender = &self.inbox.senders[reply.sender];
+            let (host, life) = (sender.host.clone(), sender.life);
+            let from = self.index_on_tape(event, &from.name, &host, life);
+            self.note(event, &Line::Reply { from, id }, Some(reply.contents()));
         }
         Ok(message_of(reply.into_frame()))
     }
@@ -356,16 +372,24 @@ impl Participant {
         Ok(self.event)
     }
 
+    /// The part that is written, if one is.
+    pub(crate) fn written(&mut self) -> Option<&mut Capture> {
+        match &mut self.tape {
+            Tape::Capture(capture) => Some(capture),
+            _ => self.promoted.as_deref_mut(),
+        }
+    }
+
     /// The event went plainly.
     pub(crate) fn finish_event(&mut self, event: u64) {
-        if let Tape::Capture(capture) = &mut self.tape {
+        if let Some(capture) = self.written() {
             capture.commit(event);
         }
     }
 
     /// The event went as the line says; contents are kept in full capture.
     pub(crate) fn note(&mut self, event: u64, line: &Line<'_>, contents: Option<&[u8]>) {
-        if let Tape::Capture(capture) = &mut self.tape {
+        if let Some(capture) = self.written() {
             capture.line(event, line);
             if let Some(contents) = contents
                 && (capture.full || matches!(line, Line::Failed(_)))
@@ -385,7 +409,7 @@ impl Participant {
     }
 
     pub(crate) fn note_nothing(&mut self, event: u64) {
-        if let Tape::Capture(capture) = &mut self.tape {
+        if let Some(capture) = self.written() {
             capture.nothing(event);
             capture.commit(event);
         }
@@ -393,24 +417,24 @@ impl Participant {
 
     /// The number of a partner on the tape that is written; the first time it is introduced there.
     pub(crate) fn index_on_tape(&mut self, event: u64, name: &str, host: &str, life: u32) -> u32 {
-        let Tape::Capture(capture) = &mut self.tape else { return 0 };
         let known = self.on_tape.iter().position(|(known, its)| **known == *name && *its == life);
         let index = known.unwrap_or(self.on_tape.len()) as u32;
+        let Some(capture) = self.written() else { return 0 };
         if known.is_none() {
-            self.on_tape.push((name.into(), life));
             capture.line(event, &Line::Partner { index, life, name: name.as_bytes(), host: host.as_bytes() });
+            self.on_tape.push((name.into(), life));
         }
         index
     }
 
     /// The number of a shared object on the tape that is written; the first time it is introduced there.
     pub(crate) fn object_on_tape(&mut self, event: u64, name: &Arc<str>) -> u32 {
-        let Tape::Capture(capture) = &mut self.tape else { return 0 };
         let known = self.objects.iter().position(|known| known == name);
         let index = known.unwrap_or(self.objects.len()) as u32;
+        let Some(capture) = self.written() else { return 0 };
         if known.is_none() {
-            self.objects.push(name.clone());
             capture.line(event, &Line::Object { index, name: name.as_bytes() });
+            self.objects.push(name.clone());
         }
         index
     }

@@ -76,8 +76,12 @@ impl Participant {
         let came = || only.map_or_else(|| "a receive".into(), |name| format!("a receive from {name}"));
         let (step, alone) = (follow.step(event, &came), follow.alone);
         match step {
-            Step::Line(Line::Nothing(_), _) => Ok(None),
+            Step::Line(Line::Nothing(_), _) => {
+                self.note_nothing(event);
+                Ok(None)
+            }
             Step::Line(Line::Failed(code), words) if code != failed::NOT_THERE => {
+                self.note(event, &Line::Failed(code), words);
                 Err(failure(code, words, only.unwrap_or_default()))
             }
             Step::Line(Line::Received { from, seq, id, call }, contents) => {
@@ -146,6 +150,14 @@ impl Participant {
         if let Some(talk) = &mut self.talk {
             let sender = &self.inbox.senders[arrived.sender];
             talk.received(event, (&sender.name, sender.life), arrived.head.seq, arrived.head.id, only);
+        }
+        if self.promoted.is_some() {
+            let sender = &self.inbox.senders[arrived.sender];
+            let (name, host, life) = (sender.name.clone(), sender.host.clone(), sender.life);
+            let Head { kind, seq, id, .. } = arrived.head;
+            let from = self.index_on_tape(event, &name, &host, life);
+            let line = Line::Received { from, seq, id, call: kind == Kind::Call };
+            self.note(event, &line, Some(arrived.contents()));
         }
     }
 }

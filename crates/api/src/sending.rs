@@ -33,28 +33,24 @@ impl Participant {
         let length = contents.len() as u64;
         match &mut self.tape {
             Tape::Off => self.transmit(to, &name, kind, id, contents),
-            Tape::Capture(capture) => {
-                let full = capture.full;
+            Tape::Capture(_) => {
                 if let Err(error) = self.transmit(to, &name, kind, id, contents) {
                     if error == Error::Gone(name.to_string()) {
                         self.note(event, &Line::Failed(failed::GONE), None);
                     }
                     return self.noted(event, Err(error));
                 }
-                if full {
-                    let to = self.index_on_tape(event, &name, "", 0);
-                    let line = Line::Sent { to, how, id, length, crc: crc32c(0, contents) };
-                    if let Tape::Capture(capture) = &mut self.tape {
-                        capture.line(event, &line);
-                    }
-                }
+                self.note_sent(event, &name, how, id, contents);
                 Ok(())
             }
             Tape::Follow(follow) => {
                 let came = || format!("message {id} to {name}, {length} bytes");
                 if follow.expects_failure(event, kind == Kind::Call) {
                     return Err(match follow.step(event, &came) {
-                        Step::Line(Line::Failed(code), words) => failure(code, words, &name),
+                        Step::Line(Line::Failed(code), words) => {
+                            self.note(event, &Line::Failed(code), words);
+                            failure(code, words, &name)
+                        }
                         step => follow.diverged(event, &step, &came()),
                     });
                 }
@@ -81,11 +77,23 @@ impl Participant {
                 if let Some(talk) = &mut self.talk {
                     talk.sent(event, &name, how, id, length);
                 }
+                self.note_sent(event, &name, how, id, contents);
                 // It was sent then: whoever is gone by now did not need it.
                 match self.transmit(to, &name, kind, id, contents) {
                     Err(Error::Gone(_)) => Ok(()),
                     other => other,
                 }
+            }
+        }
+    }
+
+    /// Where contents are kept: notes what was sent, so that it can be compared. The event goes on.
+    fn note_sent(&mut self, event: u64, name: &str, how: u8, id: u64, contents: &[u8]) {
+        if self.written().is_some_and(|capture| capture.full) {
+            let to = self.index_on_tape(event, name, "", 0);
+            let line = Line::Sent { to, how, id, length: contents.len() as u64, crc: crc32c(0, contents) };
+            if let Some(capture) = self.written() {
+                capture.line(event, &line);
             }
         }
     }

@@ -14,7 +14,10 @@ impl Participant {
         let event = self.begin()?;
         if let Tape::Follow(follow) = &mut self.tape {
             return match follow.step(event, &|| word.into()) {
-                Step::Line(Line::Value(recorded, bytes), _) if recorded == what => Ok(bytes.to_vec()),
+                Step::Line(Line::Value(recorded, bytes), _) if recorded == what => {
+                    self.note(event, &Line::Value(what, bytes), None);
+                    Ok(bytes.to_vec())
+                }
                 step => follow.diverged(event, &step, word),
             };
         }

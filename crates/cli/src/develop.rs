@@ -65,7 +65,7 @@ pub fn rich_tapes(store: &Store, take: Take, trust: bool, command: &str) -> Resu
 }
 
 /// Seals what a replay noted in `session` and keeps it in the take, unless that cannot be written.
-fn collect(session: &Path, home: &Path, ending: &str) -> Result<Vec<Tape>> {
+pub fn collect(session: &Path, home: &Path, ending: &str) -> Result<Vec<Tape>> {
     let mut tapes = Vec::new();
     let paths = take::files(session, ending)?;
     let started = Instant::now();

@@ -28,6 +28,7 @@ mod names;
 mod optimize;
 mod pack;
 mod parts;
+mod promote;
 mod prune;
 mod record;
 mod replay;

@@ -71,6 +71,13 @@ pub fn checkpoint(part: &Tape) -> Option<u64> {
     found
 }
 
+/// Whether a part holds contents, too.
+pub fn is_full(part: &Tape) -> bool {
+    let mut full = false;
+    each(part, |_, line| full |= matches!(line, Line::Fact(fact::FULL, [1])));
+    full
+}
+
 /// Refuses a take of which a part begins in the middle: nobody could play what came before.
 pub fn require_whole(take: &Take, parts: &[Tape]) -> Result<()> {
     let Some((part, event)) = parts.iter().find_map(|part| Some((part.name(), checkpoint(part)?))) else {
@@ -104,7 +111,6 @@ impl Alone {
             process: ROOT_NAME.into(),
             born: born::ROOT,
         };
-        let mut full = false;
         each(part, |_, line| match line {
             Line::Fact(fact::COMMAND, bytes) => {
                 alone.argv = bytes.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).into()).collect();
@@ -112,13 +118,14 @@ impl Alone {
             Line::Fact(fact::DIRECTORY, bytes) => alone.cwd = OsStr::from_bytes(bytes).into(),
             Line::Fact(fact::PROGRAM, bytes) => alone.exe = OsStr::from_bytes(bytes).into(),
             Line::Fact(fact::PROCESS, bytes) => alone.process = String::from_utf8_lossy(bytes).into_owned(),
-            Line::Fact(fact::FULL, bytes) => full = *bytes == [1],
             _ => {}
         });
-        if !full {
+        if !is_full(part) {
             let what =
                 format!("{name} cannot be replayed alone: the take holds the order of its messages, not the contents");
-            return Err(Failure::own(what).next(format!("retake record --full -- {}", take.facts.command())));
+            return Err(Failure::own(what)
+                .next(format!("retake replay --full {}, which makes a take with them", take.label()))
+                .next(format!("retake record --full -- {}", take.facts.command())));
         }
         if let Some(event) = checkpoint(part) {
             let what = format!(

@@ -140,7 +140,7 @@ fn run(args: Args, way: Way) -> Result<Recorded> {
     let program = elf::examine(&exe);
     refuse_unfit(&program, args.anyway)?;
     let store = Store::open()?;
-    let (dir, origin) = make_dir(&store, &args, &exe)?;
+    let (dir, origin) = make_dir(&store, args.output.as_deref(), &exe)?;
     let recording = Recording { args, way, store, dir: dir.clone(), origin, exe, program };
     recording.run().inspect_err(|_| {
         // Nothing was run: an empty take would only be in the way.
@@ -474,8 +474,9 @@ fn unsupported(tape: &retake_tape::reader::Tape) -> BTreeSet<String> {
     names
 }
 
-fn make_dir(store: &Store, args: &Args, exe: &Path) -> Result<(PathBuf, Origin)> {
-    let Some(output) = &args.output else {
+/// Makes the directory of a new take: `output`, or one in the store named after the program.
+pub fn make_dir(store: &Store, output: Option<&OsStr>, exe: &Path) -> Result<(PathBuf, Origin)> {
+    let Some(output) = output else {
         let name = exe.file_name().unwrap_or_default().to_string_lossy().into_owned();
         return Ok((store.create(&name)?, Origin::Store));
     };

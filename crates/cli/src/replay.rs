@@ -12,7 +12,7 @@ use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::Store;
 use crate::symbols::Symbols;
 use crate::take::{Take, TempDir};
-use crate::{Ending, checkpoints, gdb, launcher, record, shim, stop, tasks, wake, words};
+use crate::{Ending, checkpoints, gdb, launcher, promote, record, shim, stop, tasks, wake, words};
 use retake_tape::layout::state;
 use retake_tape::reader::Tape;
 use retake_tape::session::{FILE as SESSION, at_end, flag};
@@ -70,6 +70,13 @@ pub struct Args {
     /// what it sends goes nowhere and is compared
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
+    /// Keep the contents of messages and shared objects, too, where the program uses the retake library: makes a new take,
+    /// with which one participant can be replayed alone
+    #[arg(long, conflicts_with_all = ["times", "check", "gdb", "stop_at", "only", "at_end"])]
+    full: bool,
+    /// With --full: put the new take here instead of into the store (%p: process id, %h: host name)
+    #[arg(short, long, value_name = "DIR", requires = "full")]
+    output: Option<OsString>,
     /// Run the command of a take that was not recorded here
     #[arg(long)]
     trust: bool,
@@ -117,6 +124,9 @@ pub fn main(mut args: Args) -> Result<Ending> {
         AtEnd::Live => at_end::LIVE,
     };
     player.warn();
+    if args.full {
+        return promote::main(&store, player, args.output.as_deref());
+    }
     if let Some(place) = &args.gdb {
         return gdb::main(player, Some(place.as_str()).filter(|place| !place.is_empty()), &args.gdb_arg);
     }
@@ -230,7 +240,7 @@ impl Player {
     }
 
     /// How the recording ended, if the tapes go so far.
-    fn recorded_end(&self) -> Option<Ended> {
+    pub fn recorded_end(&self) -> Option<Ended> {
         if let Some(alone) = &self.alone {
             let tape = self.tapes.iter().find(|tape| tape.name() == alone.process)?;
             let exited = tape.header.state.load(Relaxed) == state::EXITED;

@@ -89,7 +89,7 @@ pub mod flag {
     pub const REAL_TIME: u32 = 2;
     /// Somebody looks: there is a [`board`](crate::board).
     pub const BOARD: u32 = 4;
-    /// The library keeps contents, too.
+    /// The library keeps contents, too; in a replay, in parts of their own, in the session's directory.
     pub const FULL: u32 = 1 << 8;
     /// A replay of one process alone: the library's participants get everything from their own tapes.
     pub const ALONE: u32 = 1 << 9;
