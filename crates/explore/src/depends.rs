@@ -36,8 +36,6 @@ pub fn excludes(earlier: &Act, later: &Act) -> bool {
     let (Some(first), Some(second)) = (op(earlier), op(later)) else { return false };
     match first {
         Op::MutexUnlock => matches!(second, Op::MutexLock),
-        // Whoever begins to wait gives its mutex up.
-        Op::CondWait | Op::CondTimed => matches!(second, Op::MutexLock) && later.object == earlier.other,
         Op::SpinUnlock => matches!(second, Op::SpinLock),
         Op::OmpUnlock => matches!(second, Op::OmpLock),
         Op::OmpCriticalEnd => matches!(second, Op::OmpCritical),
@@ -55,9 +53,7 @@ pub fn enables(earlier: &Act, later: &Act) -> bool {
             Op::SemPost => matches!(second, Op::SemWait | Op::SemTimed),
             Op::RwUnlock => matches!(second, Op::RwRead | Op::RwWrite | Op::RwTimedRead | Op::RwTimedWrite),
             Op::CondSignal | Op::CondBroadcast => matches!(second, Op::CondWait | Op::CondTimed),
-            Op::MutexUnlock | Op::CondWait | Op::CondTimed => {
-                matches!(second, Op::MutexTimed | Op::CondWait | Op::CondTimed)
-            }
+            Op::MutexUnlock => matches!(second, Op::MutexTimed | Op::CondWait | Op::CondTimed),
             Op::Barrier => matches!(second, Op::Barrier),
             Op::Once => matches!(second, Op::Once),
             _ => false,

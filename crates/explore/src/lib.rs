@@ -90,7 +90,8 @@ pub struct Act {
     /// The object, by a name of one word: no two objects of a run share it, and other runs use it for the same object
     /// where they can (its address, folded; [`of_thread`] for a thread). 0 is none, [`EVERYTHING`] all.
     pub object: u32,
-    /// A second object, 0 if there is none: whoever begins to wait for a condition gives up its mutex as well.
+    /// A second object, 0 if there is none. Beginning to wait for a condition is giving up its mutex, with the condition
+    /// as the other object; having waited is a wait for the condition, with the mutex as the other.
     pub other: u32,
     /// The tape's number of the operation; 0 is none.
     pub op: u16,

@@ -56,6 +56,9 @@ pub fn shrink(run: &mut impl Run, failing: &[Choice], budget: u64) -> Shrunk {
     Shrunk { choices: all[..end].to_vec(), log, before, cost, is_least, fails_again, runs }
 }
 
+/// Into so many windows a run is divided at most.
+const WINDOWS_MAX: usize = 512;
+
 struct Shrinker<'a, R: Run> {
     run: &'a mut R,
     log: Vec<Choice>,
@@ -109,7 +112,9 @@ impl<R: Run> Shrinker<'_, R> {
     /// Puts the steps of each thread together, in windows from the whole run down.
     fn regroup(&mut self) {
         let mut size = self.log.len();
-        while size > 1 && self.left > 0 && self.cost.preemptions > 0 {
+        // Looking through a long run for small windows takes long, even if there is none to try.
+        let smallest = self.log.len() / WINDOWS_MAX;
+        while size > smallest.max(1) && self.left > 0 && self.cost.preemptions > 0 {
             let mut at = 0;
             while at < made(&self.log).len() && self.left > 0 {
                 let all = choices(&self.log);

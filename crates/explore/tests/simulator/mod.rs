@@ -169,13 +169,13 @@ impl<'a> State<'a> {
         }
         let step = *thread.code.get(thread.at)?;
         Some(match (step, thread.phase) {
-            (Wait(c, _), Phase::Waits(woken)) => (one(Op::CondWait, c), woken),
-            (TimedWait(c, _, _), Phase::Waits(woken)) => {
-                let late = if woken { 0 } else { flag::TIMES_OUT };
-                (Act { flags: late, ..one(Op::CondTimed, c) }, true)
+            (Wait(c, m), Phase::Waits(woken)) => (act(Op::CondWait, c, m), woken && free(m)),
+            (TimedWait(c, m, _), Phase::Waits(woken)) => {
+                let late = if woken && free(m) { 0 } else { flag::TIMES_OUT };
+                (Act { flags: late, ..act(Op::CondTimed, c, m) }, true)
             }
             (Wait(_, m) | TimedWait(_, m, _), Phase::Wants) => (one(Op::MutexLock, m), free(m)),
-            (Wait(c, m) | TimedWait(c, m, _), _) => (act(Op::CondWait, c, m), true),
+            (Wait(c, m) | TimedWait(c, m, _), _) => (act(Op::MutexUnlock, m, c), true),
             (Lock(m), _) => (one(Op::MutexLock, m), free(m)),
             (Unlock(m), _) => (one(Op::MutexUnlock, m), true),
             (Try(m, _), _) => (one(Op::MutexTry, m), true),
@@ -214,10 +214,15 @@ impl<'a> State<'a> {
         let step = thread.code[thread.at];
         let mine = number as i64 + 1;
         match (step, thread.phase) {
-            (Wait(..), Phase::Waits(_)) => return thread.phase = Phase::Wants,
-            (TimedWait(_, _, register), Phase::Waits(woken)) => {
-                thread.registers[register] = i64::from(!woken);
-                return thread.phase = Phase::Wants;
+            (Wait(_, m) | TimedWait(_, m, _), Phase::Waits(woken)) => {
+                if let TimedWait(_, _, register) = step {
+                    thread.registers[register] = i64::from(!woken);
+                }
+                if self.values[m as usize] != 0 {
+                    return thread.phase = Phase::Wants;
+                }
+                self.values[m as usize] = mine;
+                thread.phase = Phase::Runs;
             }
             (Wait(_, m) | TimedWait(_, m, _), Phase::Wants) => {
                 self.values[m as usize] = mine;
