@@ -16,27 +16,22 @@ pub struct Choice {
     pub able_length: u32,
     /// Who could go on.
     pub able: Threads,
-    /// Who of them stood behind: yields, and waits that would time out.
+    /// Who of them stood behind: those that yield again and again, and waits that would time out.
     pub behind: Threads,
 }
 
 impl Choice {
-    /// The choice of `able[index]`.
+    /// The choice of `able[index]`, with nobody behind; nobody is chosen if there is no such index.
     pub fn of(point: &Point, index: usize) -> Choice {
-        let (mut able, mut behind) = (Threads::NONE, Threads::NONE);
-        for act in point.able {
-            able.put(act.thread);
-            if act.is_behind() {
-                behind.put(act.thread);
-            }
-        }
+        let mut able = Threads::NONE;
+        point.able.iter().for_each(|act| able.put(act.thread));
         Choice {
             chosen: point.able.get(index).copied().unwrap_or(Act::NONE),
             arrived: point.arrived,
             current: point.current,
             able_length: point.able.len() as u32,
             able,
-            behind,
+            behind: Threads::NONE,
         }
     }
 

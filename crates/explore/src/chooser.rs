@@ -42,7 +42,15 @@ pub struct Chooser<'a> {
     early: bool,
     last: u32,
     run: u32,
+    /// How often a thread has yielded.
+    naps: [u8; THREADS],
+    /// Who stands behind at this point.
+    behind: Threads,
 }
+
+/// So often a thread may yield or sleep as if that were nothing: it may be a nap that makes a test pass. Later yields
+/// are a loop that waits for something, and step back.
+pub const NAPS: u8 = 8;
 
 impl<'a> Chooser<'a> {
     pub fn new(plan: &'a Plan, prefix: &'a [u16]) -> Chooser<'a> {
@@ -73,11 +81,20 @@ impl<'a> Chooser<'a> {
             early,
             last: NOBODY,
             run: 0,
+            naps: [0; THREADS],
+            behind: Threads::NONE,
         }
     }
 
     /// The index in `able` of who goes on.
     pub fn choose(&mut self, point: &Point) -> usize {
+        self.behind = Threads::NONE;
+        for act in point.able {
+            let naps = self.naps.get(act.thread as usize).copied().unwrap_or(NAPS);
+            if act.has(flag::TIMES_OUT) || act.has(flag::YIELDS) && naps >= NAPS {
+                self.behind.put(act.thread);
+            }
+        }
         let index = match self.follow(point) {
             Some(index) => index,
             None => self.decide(point),
@@ -85,12 +102,15 @@ impl<'a> Chooser<'a> {
         let Some(chosen) = point.able.get(index) else { return 0 };
         self.run = if chosen.thread == self.last { self.run.saturating_add(1) } else { 0 };
         self.last = chosen.thread;
+        if let Some(naps) = self.naps.get_mut(chosen.thread as usize) {
+            *naps = naps.saturating_add(u8::from(chosen.has(flag::YIELDS)));
+        }
         index
     }
 
     /// What is to be logged of the choice just made.
     pub fn log(&self, point: &Point, index: usize) -> Choice {
-        let mut choice = Choice::of(point, index);
+        let mut choice = Choice { behind: self.behind, ..Choice::of(point, index) };
         if self.strayed.is_some() {
             choice.chosen.flags |= flag::STRAYED;
         }
@@ -138,11 +158,11 @@ impl<'a> Chooser<'a> {
     }
 
     fn decide(&mut self, point: &Point) -> usize {
-        let early = self.early;
+        let (early, behind) = (self.early, self.behind);
         let is_known = |act: &Act| (act.thread as usize) < THREADS;
         let is_in_front = |act: &Act| {
             is_known(act)
-                && !(act.has(flag::YIELDS) && act.thread == point.current)
+                && !(act.has(flag::YIELDS) && behind.has(act.thread) && act.thread == point.current)
                 && (early || !act.has(flag::TIMES_OUT))
         };
         let some_in_front = point.able.iter().any(is_in_front);
@@ -151,7 +171,7 @@ impl<'a> Chooser<'a> {
         let chosen = match &mut self.strategy {
             Strategy::Steady => return self.go_steady(point),
             Strategy::Walk(walk) => walk.choose(random, able, fits),
-            Strategy::Pct(pct) => pct.choose(random, able, fits),
+            Strategy::Pct(pct) => pct.choose(random, able, &behind, fits),
             Strategy::Pos(pos) => pos.choose(random, able, fits),
             Strategy::Surw(surw) => surw.choose(random, able, fits, |act| self.plan.selects(act)),
         };
@@ -161,7 +181,7 @@ impl<'a> Chooser<'a> {
     fn go_steady(&mut self, point: &Point) -> usize {
         let asleep = self.asleep;
         self.repeats |= !asleep.is_empty() && point.able.iter().all(|act| asleep.has(act.thread));
-        let index = steady::choose(point, self.run, |thread| !asleep.has(thread));
+        let index = steady::choose(point, self.run, &self.behind, |thread| !asleep.has(thread));
         if let Some(chosen) = point.able.get(index) {
             for act in self.plan.asleep().iter().filter(|act| depends(act, chosen)) {
                 self.asleep.remove(act.thread);

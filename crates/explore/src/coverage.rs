@@ -6,10 +6,10 @@
 //!
 //! Law: grows only; joining the coverage of two searches is the same as one search that did both.
 
-use crate::depends::reads;
+use crate::depends::{depends, excludes, reads, releases};
 use crate::order::Order;
 use crate::random::mix;
-use crate::{Choice, log};
+use crate::{Act, Choice, log};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// How often the use of an object by a thread is counted.
@@ -28,16 +28,18 @@ impl Coverage {
     pub fn add(&mut self, run: &[Choice]) -> bool {
         let mut uses: HashMap<(u32, u32), u64> = HashMap::new();
         // Who was at an object last: whoever changed it, and those that only read it since.
-        let mut last: HashMap<u32, Vec<(u32, u64, bool)>> = HashMap::new();
+        let mut last: HashMap<u32, Vec<(Act, u64)>> = HashMap::new();
         for act in log::acts(run) {
-            for object in [act.object, act.other].into_iter().filter(|object| *object != 0) {
+            // Giving a lock back is no rival of taking it; but whoever begins to wait for a condition gives one back.
+            let object = if releases(&act) { 0 } else { act.object };
+            for object in [object, act.other].into_iter().filter(|object| *object != 0) {
                 let count = uses.entry((act.thread, object)).or_default();
                 *count = (*count + 1).min(USES_MAX);
                 let name = mix(u64::from(object) << 32 ^ u64::from(act.thread) << 16 ^ u64::from(act.op)) ^ mix(*count);
                 let reads = reads(&act);
                 let there = last.entry(object).or_default();
-                for (thread, other, other_reads) in there.iter() {
-                    if *thread != act.thread && !(reads && *other_reads) {
+                for (before, other) in there.iter() {
+                    if depends(before, &act) && before.thread != act.thread && !excludes(before, &act) {
                         let bit = if name < *other { 1 } else { 2 };
                         *self.pairs.entry(mix(name.min(*other)) ^ name.max(*other)).or_default() |= bit;
                     }
@@ -45,7 +47,7 @@ impl Coverage {
                 if !reads {
                     there.clear();
                 }
-                there.push((act.thread, name, reads));
+                there.push((act, name));
             }
         }
         self.orders.insert(Order::of(run))

@@ -26,6 +26,11 @@ pub fn reads(act: &Act) -> bool {
     matches!(op(act), Some(Op::RwRead | Op::RwTryRead | Op::RwTimedRead | Op::SemValue))
 }
 
+/// Whether it gives its object back. No other thread could have done so in its place.
+pub fn releases(act: &Act) -> bool {
+    matches!(op(act), Some(Op::MutexUnlock | Op::RwUnlock | Op::SpinUnlock | Op::OmpUnlock | Op::OmpCriticalEnd))
+}
+
 /// The tape's operation.
 pub fn op(act: &Act) -> Option<Op> {
     Op::from_number(u8::try_from(act.op).ok()?)

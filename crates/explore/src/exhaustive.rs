@@ -14,8 +14,8 @@
 //! 2. A lock that was given back in between does not hide the race between two that take it: what only lets another
 //!    go on is never turned round ([`depends::excludes`]), or does not hide what came before it ([`depends::enables`]).
 //! 3. What a thread was about to do when the run ended is a race, too: blocked for ever, or cut off by a failure.
-//! 4. Whoever yields is never put before one that could go on instead: else no loop that polls would end. If that cut
-//!    something off, [`Exhaustive::yielded`] says so.
+//! 4. Whoever yields again and again is not put before one that could go on instead: else no loop that polls would end.
+//!    If that cut something off, [`Exhaustive::yielded`] says so.
 //! 5. An unexpected log (the program did something else than before) makes the search [`Exhaustive::is_sure`] no more.
 
 use crate::depends::{depends, enables, excludes};
@@ -47,6 +47,8 @@ struct Frame {
     done: Threads,
     /// Who would only repeat what has been done.
     asleep: Vec<Act>,
+    /// Who stood behind.
+    behind: Threads,
 }
 
 impl Frame {
@@ -68,10 +70,10 @@ impl Frame {
         self.asleep.iter().any(|act| act.thread == thread)
     }
 
-    /// Who may be chosen: those that yield only if all do.
+    /// Who may be chosen: those that step back only if all do.
     fn may(&self, thread: u32) -> bool {
-        let yields = |act: &Act| act.has(flag::YIELDS);
-        self.act(thread).is_some_and(|act| !yields(&act)) || self.acts.iter().all(yields)
+        let steps_back = |act: &Act| act.has(flag::YIELDS) && self.behind.has(act.thread);
+        self.act(thread).is_some_and(|act| !steps_back(&act)) || self.acts.iter().all(steps_back)
     }
 }
 
@@ -181,11 +183,11 @@ impl Exhaustive {
             }
         }
         for acts in acts.into_iter().rev() {
-            let chosen = made[self.frames.len()].chosen;
+            let Choice { chosen, behind, .. } = made[self.frames.len()];
             let asleep = self.frames.last().map_or(Vec::new(), |frame| frame.asleep_after(&frame.chosen));
             let mut todo = Threads::NONE;
             todo.put(chosen.thread);
-            self.frames.push(Frame { chosen, acts, todo, done: todo, asleep });
+            self.frames.push(Frame { chosen, acts, todo, done: todo, asleep, behind });
         }
     }
 

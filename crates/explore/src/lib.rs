@@ -71,7 +71,7 @@ pub const fn of_thread(thread: u32) -> u32 {
 
 /// What [`Act::flags`] says.
 pub mod flag {
-    /// The thread yields or sleeps: it steps back behind the others.
+    /// The thread yields or sleeps: if it does so again and again, it steps back behind the others.
     pub const YIELDS: u16 = 1;
     /// If the thread goes on now, its wait ends because of its time-out.
     pub const TIMES_OUT: u16 = 2;
@@ -104,11 +104,6 @@ impl Act {
 
     pub const fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
-    }
-
-    /// Whether others go first: it yields, or would time out.
-    pub const fn is_behind(&self) -> bool {
-        self.has(flag::YIELDS | flag::TIMES_OUT)
     }
 }
 

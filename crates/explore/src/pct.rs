@@ -11,13 +11,14 @@
 //! 1. Only points at which more than one thread can go on are counted. Where there is no choice a fall has the same
 //!    effect as one at the next point that has one, so that k is smaller and the guarantee better.
 //! 2. Threads are not known beforehand: each draws its priority when it is first seen.
-//! 3. Whoever yields or times out draws a new priority: at the bottom for good, a thread that once slept would never
-//!    again come before one that fell at a point of change. A thread that has run much longer than the whole program was
-//!    expected to falls to the bottom, or a loop that polls would never end.
+//! 3. Whoever yields again and again, or times out, draws a new priority or falls to the bottom, with equal chance: at
+//!    the bottom for good, a thread that once slept would never again come before one that fell at a point of change; and
+//!    never there, those that poll would keep the one that they wait for from ever going on. A thread that has run much
+//!    longer than the whole program was expected to falls to the bottom, for the same reason.
 
 use crate::plan::{DEPTH_MAX, Plan};
 use crate::random::Random;
-use crate::{Act, THREADS};
+use crate::{Act, THREADS, Threads};
 
 pub struct Pct {
     /// By thread; 0 is not drawn yet.
@@ -49,7 +50,13 @@ impl Pct {
         Pct { priority: [0; THREADS], change, step: 0, bottom: LEVEL, last: crate::NOBODY, run: 0, patience }
     }
 
-    pub fn choose(&mut self, random: &mut Random, able: &[Act], fits: impl Fn(&Act) -> bool) -> Option<usize> {
+    pub fn choose(
+        &mut self,
+        random: &mut Random,
+        able: &[Act],
+        behind: &Threads,
+        fits: impl Fn(&Act) -> bool,
+    ) -> Option<usize> {
         for act in able {
             if let Some(priority) = self.priority.get_mut(act.thread as usize)
                 && *priority == 0
@@ -70,10 +77,10 @@ impl Pct {
         let chosen = able.get(first)?;
         self.run = if chosen.thread == self.last { self.run + 1 } else { 0 };
         self.last = chosen.thread;
-        if chosen.is_behind() {
+        if behind.has(chosen.thread) && random.below(2) == 0 {
             self.set(chosen, random.next() | ORIGINAL);
-        } else if self.run > self.patience {
-            self.bottom -= 1;
+        } else if behind.has(chosen.thread) || self.run > self.patience {
+            self.bottom = self.bottom.saturating_sub(1).max(1);
             self.run = 0;
             self.set(chosen, self.bottom);
         }

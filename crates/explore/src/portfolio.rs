@@ -1,8 +1,9 @@
 //! The portfolio: which run comes next, of which strategy; the one place that hands out runs.
 //!
 //! The first run is the default's, and tells how long runs are. Then the strategies take turns, by a fixed pattern: no
-//! strategy finds every kind of bug, and one that is bad at a bug costs no more than its share. The search that can
-//! end gets every second run at first, so that small programs are done with soon.
+//! strategy finds every kind of bug, and one that is bad at a bug costs no more than its share. The exhaustive search gets
+//! every second run at first, so that small programs are done with soon; the others go on, since they also find bugs in
+//! which plain memory is touched between two operations, and no order of operations shows it.
 //!
 //! Law: a random run is a function of the seed, its number and the first run, whatever others have found meanwhile; so
 //! shards share the numbers without talking: shard k of n makes the runs k, k + n, k + 2n, ... Only the searches depend
@@ -164,7 +165,7 @@ impl Portfolio {
         &self.coverage
     }
 
-    /// How many partial orders there are, if all of them have been run; and whether that leaves out what a yielding
+    /// How many partial orders of operations there are, if all of them have been run; and whether that leaves out what a yielding
     /// thread might have done.
     pub fn all_orders(&self) -> Option<(u64, bool)> {
         let all = self.exhaustive.is_done() && self.exhaustive.is_sure();
@@ -190,10 +191,6 @@ impl Portfolio {
         if !self.is_first_back {
             return Next::Wait;
         }
-        // Memory that no lock protects has orders of its own: the portfolio goes on by chance.
-        if self.all_orders().is_some() && self.settings.strategy != Strategy::Portfolio {
-            return Next::Done;
-        }
         let turn = self.count - 1;
         let strategy = match self.settings.strategy {
             Strategy::Portfolio if turn < EARLY && turn % 2 == 1 => Strategy::Exhaustive,
@@ -201,14 +198,12 @@ impl Portfolio {
             one => one,
         };
         let number = 1 + turn * self.settings.shard.of.max(1) + self.settings.shard.part;
-        let job = self.search(strategy, number);
-        let job = match (job, self.settings.strategy) {
-            (Some(job), _) => job,
-            (None, Strategy::Portfolio) => self.random(Strategy::Pos, number),
-            (None, Strategy::Exhaustive | Strategy::Preemptions | Strategy::Delays) => {
-                return if self.is_searched() { Next::Done } else { Next::Wait };
-            }
-            (None, _) => self.random(strategy, number),
+        let is_random = matches!(strategy, Strategy::Random | Strategy::Pct | Strategy::Pos | Strategy::Surw);
+        let job = if is_random { Some(self.random(strategy, number)) } else { self.search(strategy, number) };
+        let job = match job {
+            Some(job) => job,
+            None if self.settings.strategy == Strategy::Portfolio => self.random(Strategy::Pos, number),
+            None => return if self.is_searched() { Next::Done } else { Next::Wait },
         };
         self.count += 1;
         Next::Run(job)

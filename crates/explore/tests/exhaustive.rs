@@ -134,13 +134,31 @@ fn independent_threads_need_one_run() {
 }
 
 #[test]
+fn locks_cost_hardly_more_runs_than_there_are_orders() {
+    let threads = (0..4).map(|_| vec![Lock(0), Unlock(0)]).collect();
+    let (orders, _, search) = search(&Program { threads, initial: vec![] });
+    assert_eq!(orders.len(), 24);
+    assert!(search.repeated() <= 12, "{} runs were for nothing", search.repeated());
+}
+
+#[test]
 fn a_loop_that_yields_ends_and_is_told() {
     let spins = vec![Load(0, 0), IfSet(0, 4), Yield, IfZero(1, 0)];
     let sets = vec![Lock(1), Unlock(1), Set(0, 1), Store(0, 0)];
     let program = Program { threads: vec![spins, sets], initial: vec![] };
-    let (orders, ends, _) = search(&program);
+    let (orders, ends, search) = search(&program);
     assert_eq!(ends, BTreeSet::from([End::Passed]));
-    assert!(orders.len() >= 2);
+    assert!(orders.len() >= 2 && search.yielded());
+}
+
+#[test]
+fn a_nap_hides_nothing() {
+    let one = vec![Lock(0), Lock(1), Unlock(1), Unlock(0)];
+    let mut other = vec![Yield; 4];
+    other.extend([Lock(1), Lock(0), Unlock(0), Unlock(1)]);
+    let (_, ends, search) = search(&Program { threads: vec![one, other], initial: vec![] });
+    assert_eq!(ends, BTreeSet::from([End::Passed, End::Deadlock]));
+    assert!(!search.yielded());
 }
 
 #[test]

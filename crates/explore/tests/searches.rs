@@ -83,12 +83,10 @@ fn delays_without_bound_are_everything() {
 #[test]
 fn shards_together_do_what_one_does() {
     let program = deadlock_of(2);
-    let (all, _) = bounded(&program, By::Preemptions, 2, Shard::ALL);
-    let mut together = BTreeSet::new();
-    for part in 0..3 {
-        together.extend(bounded(&program, By::Preemptions, 2, Shard { part, of: 3 }).0);
-    }
-    assert_eq!(together, all);
+    let (all, runs) = bounded(&program, By::Preemptions, 2, Shard::ALL);
+    let parts = [0, 1, 2].map(|part| bounded(&program, By::Preemptions, 2, Shard { part, of: 3 }));
+    assert_eq!(parts.iter().flat_map(|(orders, _)| orders).copied().collect::<BTreeSet<_>>(), all);
+    assert!(parts.iter().all(|(_, part)| part * 3 < runs * 2), "each does its part: {parts:?} of {runs}");
 }
 
 /// Runs the portfolio; the number of the run that failed first.
@@ -136,12 +134,28 @@ fn the_portfolio_finds_the_deadlock_of_five() {
 }
 
 #[test]
+fn the_portfolio_gives_every_strategy_its_share() {
+    let padded = (0..3).map(|own| (0..6).flat_map(|_| [Lock(0), Unlock(0), Lock(own), Unlock(own)]).collect());
+    let program = Program { threads: padded.collect(), initial: vec![] };
+    let mut names = std::collections::BTreeMap::new();
+    explore(&program, Settings::default(), 300, |job, _| *names.entry(job.strategy.name()).or_insert(0) += 1);
+    for (name, strategy) in Strategy::ALL {
+        let share = names.get(name).copied().unwrap_or(0);
+        assert!(strategy == Strategy::Portfolio || share >= 15, "{name}: {share}, {names:?}");
+    }
+}
+
+#[test]
 fn the_portfolio_says_when_all_is_done() {
     let worker = vec![Lock(0), Load(1, 0), Add(0, 1), Store(1, 0), Unlock(0)];
     let program = Program { threads: vec![worker.clone(), worker], initial: vec![] };
-    let (found, portfolio) = explore(&program, Settings::default(), 1000, |_, _| {});
-    assert_eq!((found, portfolio.all_orders()), (None, Some((2, false))));
-    assert_eq!(portfolio.coverage().orders.len(), 2);
+    for (strategy, expected) in [(Strategy::Portfolio, 100), (Strategy::Exhaustive, 3)] {
+        let mut runs = 0;
+        let settings = Settings { strategy, ..Settings::default() };
+        let (found, portfolio) = explore(&program, settings, 100, |_, _| runs += 1);
+        assert_eq!((found, portfolio.all_orders()), (None, Some((2, false))));
+        assert_eq!((runs, portfolio.coverage().orders.len()), (expected, 2), "the first run is the default's");
+    }
 }
 
 #[test]
@@ -183,4 +197,14 @@ fn coverage_counts_pairs_in_both_orders_and_joins() {
     assert!(other.add(&logs[2]));
     coverage.join(&other);
     assert_eq!((coverage.both(), coverage.orders.len()), ((1, 1), 2));
+}
+
+#[test]
+fn coverage_of_a_lock_is_who_takes_it_first() {
+    let program = Program { threads: vec![vec![Lock(0), Unlock(0)]; 2], initial: vec![] };
+    let mut coverage = Coverage::default();
+    for prefix in [vec![0; 3], vec![1; 3]] {
+        coverage.add(&run(&program, &Bounded::plan(), &prefix).log);
+    }
+    assert_eq!(coverage.both(), (1, 1));
 }

@@ -74,6 +74,16 @@ fn the_same_seed_makes_the_same_choices() {
 }
 
 #[test]
+fn a_prefix_that_does_not_quite_fit_is_followed_as_far_as_it_can_be() {
+    // Thread 1 is due while thread 0 has the lock: it gets its turns as soon as it can, and the list goes on meanwhile.
+    let program =
+        Program { threads: vec![vec![Lock(0), Unlock(0), Store(1, 0)], vec![Lock(0), Unlock(0)]], initial: vec![] };
+    let outcome = run(&program, &Plan::new(kind::STEADY, 0), &[0, 0, 1, 1, 1, 0, 0]);
+    assert_eq!(choices(&outcome.log), [0, 0, 1, 0, 1, 1, 0]);
+    assert_eq!(outcome.strayed, Some(3));
+}
+
+#[test]
 fn steady_changes_threads_only_where_it_must() {
     let outcome = run(&deadlock_of_two(5), &Plan::new(kind::STEADY, 0), &[]);
     assert_eq!(outcome.end, End::Passed);
