@@ -200,7 +200,9 @@ impl Exploring {
             if under_way.iter().all(Option::is_none) && back.is_empty() {
                 break;
             }
-            slot::wait_for_any(&self.slots);
+            if !back.contains_key(&taken) {
+                slot::wait_for_any(&self.slots);
+            }
             for (slot, under_way) in self.slots.iter_mut().zip(&mut under_way) {
                 if let Some(run) = slot.look()?
                     && let Some((number, job)) = under_way.take()
@@ -209,7 +211,8 @@ impl Exploring {
                     back.insert(number, Back { job, run, failure });
                 }
             }
-            while let Some(next) = back.remove(&taken) {
+            // One at a time: what is handed out next must not depend on how many have come back.
+            if let Some(next) = back.remove(&taken) {
                 taken += 1;
                 let (failure, job) = (next.failure, &next.job);
                 self.tell_first(job, &next.run);
