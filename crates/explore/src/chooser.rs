@@ -6,6 +6,9 @@
 //! and the list goes on meanwhile. So a list that fits is followed exactly, and one that does not quite fit (another
 //! build, a list that was made shorter) is followed as far as it can be; the first such place is noted.
 //!
+//! A run that has become many times as long as was expected goes on as a random walk in which nobody times out early: no
+//! strategy is fair, and those that poll would keep the one that they wait for from ever going on.
+//!
 //! Law: the same plan, prefix and points give the same choices. Nothing here allocates or panics.
 
 use crate::depends::depends;
@@ -40,6 +43,8 @@ pub struct Chooser<'a> {
     random: Random,
     /// Whether waits may time out though others can go on.
     early: bool,
+    /// So many steps are not too many.
+    patience: u64,
     last: u32,
     run: u32,
     /// How often a thread has yielded.
@@ -47,6 +52,10 @@ pub struct Chooser<'a> {
     /// Who stands behind at this point.
     behind: Threads,
 }
+
+/// A run is too long if it is so many times as long as was expected, and has so many steps more.
+const LONGER: u64 = 8;
+const LONG: u64 = 4000;
 
 /// So often a thread may yield or sleep as if that were nothing: it may be a nap that makes a test pass. Later yields
 /// are a loop that waits for something, and step back.
@@ -79,6 +88,7 @@ impl<'a> Chooser<'a> {
             strategy,
             random,
             early,
+            patience: plan.length.saturating_mul(LONGER).saturating_add(LONG),
             last: NOBODY,
             run: 0,
             naps: [0; THREADS],
@@ -158,7 +168,8 @@ impl<'a> Chooser<'a> {
     }
 
     fn decide(&mut self, point: &Point) -> usize {
-        let (early, behind) = (self.early, self.behind);
+        let is_long = point.step > self.patience;
+        let (early, behind) = (self.early && !is_long, self.behind);
         let is_known = |act: &Act| (act.thread as usize) < THREADS;
         let is_in_front = |act: &Act| {
             is_known(act)
@@ -170,6 +181,7 @@ impl<'a> Chooser<'a> {
         let (random, able) = (&mut self.random, point.able);
         let chosen = match &mut self.strategy {
             Strategy::Steady => return self.go_steady(point),
+            _ if is_long => Walk.choose(random, able, fits),
             Strategy::Walk(walk) => walk.choose(random, able, fits),
             Strategy::Pct(pct) => pct.choose(random, able, &behind, fits),
             Strategy::Pos(pos) => pos.choose(random, able, fits),
