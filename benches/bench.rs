@@ -1,6 +1,6 @@
 //! What recording and replaying cost, against the bare program: `cargo bench --bench bench -- [NAME…] [--rounds N]`.
 //!
-//! A NAME is a group (`micro`, `examples`, `real`, `scale`, `follow`) or a workload (`shared`, `pigz`, …); without one, every group
+//! A NAME is a group (`micro`, `examples`, `real`, `scale`, `follow`, `explore`) or a workload (`shared`, `pigz`, …); without one, every group
 //! runs but `scale`. Each round runs the bare program, its recording and the replay of that recording one after the other, so that
 //! whatever else the machine does falls on all three alike; what is printed is the median of the rounds' ratios, as a
 //! table in markdown. Every replay's output is compared with what was recorded: a fast wrong replay is no result.
@@ -8,6 +8,7 @@
 //! Micro benchmarks tell their own time per operation (`locks.c`); for the rest it is the wall clock around the process.
 //! Nothing is installed here: a program that is missing is named in its row.
 
+mod explore;
 mod follow;
 mod load;
 mod run;
@@ -110,11 +111,14 @@ fn main() -> ExitCode {
             Err(problem) => println!("| memcached | {problem} | | | | | | | | |"),
         }
     }
-    if (wanted.is_empty() || wanted.iter().any(|w| w == "follow"))
-        && let Err(problem) = follow::table(&place, rounds)
-    {
-        println!("| {problem} | | | | |");
-        all_same = false;
+    type Table = fn(&Place, usize) -> Result<(), String>;
+    for (name, table) in [("follow", follow::table as Table), ("explore", explore::table)] {
+        if (wanted.is_empty() || wanted.iter().any(|w| w == name))
+            && let Err(problem) = table(&place, rounds)
+        {
+            println!("| {problem} |");
+            all_same = false;
+        }
     }
     if all_same { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
