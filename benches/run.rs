@@ -86,8 +86,12 @@ impl Place {
 
     /// The order of the last take, in a file, and how many steps that are.
     pub fn schedule(&self) -> Result<(String, usize), String> {
-        let printed =
-            Command::new(&self.retake).arg("schedule").arg(self.take()).output().map_err(|e| e.to_string())?;
+        let mut print = Command::new(&self.retake);
+        print.arg("schedule").arg(self.take()).env("XDG_STATE_HOME", self.dir.join("state"));
+        let printed = print.output().map_err(|e| e.to_string())?;
+        if !printed.status.success() {
+            return Err(String::from_utf8_lossy(&printed.stderr).into_owned());
+        }
         let text = String::from_utf8_lossy(&printed.stdout).into_owned();
         let file = self.program("schedule.txt");
         fs::write(&file, &text).map_err(|e| e.to_string())?;

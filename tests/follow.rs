@@ -144,7 +144,9 @@ fn the_end_of_a_schedule_hangs_stops_or_resumes() {
     let place = Place::new("then", "simple");
     let stopped = place.retake(&["follow", "0,0", "--then", "stop"], true);
     assert_eq!((stopped.ended, stopped.stdout.len()), (0, 0), "{}", stopped.stderr);
-    let resumed = place.retake(&["follow", "0,0,0,0,3", "--then", "resume"], true);
+    // Another program: this one may lose its wake-up when it runs freely.
+    let files = Place::new("then_resume", "files");
+    let resumed = files.retake(&["follow", "0,0,0,0,3", "--then", "resume"], true);
     assert!(resumed.ended == 0 && resumed.stdout.starts_with(b"last "), "{}", resumed.stderr);
     let mut command = place.kit.retake(&place.dir);
     let script = "timeout -s INT 2 \"$0\" follow 0,0 -- \"$1\"";

@@ -80,9 +80,9 @@ pub struct Args {
 }
 
 impl Args {
-    /// Recording everything at once, as `retake follow` does.
+    /// Recording as `retake follow` and `retake explore` do.
     pub fn to_follow(output: Option<OsString>, on_deadlock: OnDeadlock, command: Vec<OsString>) -> Args {
-        let (keep, rich, full, quiet) = (Keep::All, true, false, false);
+        let (keep, rich, full, quiet) = (Keep::All, false, false, false);
         let (verbose, anyway, nested) = (false, false, false);
         let (checkpoint_every, trace) = (None, None);
         Args { output, keep, rich, full, checkpoint_every, on_deadlock, trace, quiet, verbose, anyway, nested, command }
