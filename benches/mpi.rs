@@ -12,22 +12,10 @@
 #[allow(dead_code)] // following a schedule: only `bench.rs` measures that
 mod run;
 
+use retake_testkit::MPI_VARIABLES;
 use run::{Outcome, Place};
 use std::path::Path;
 use std::process::ExitCode;
-
-/// More ranks than processors, as whoever, over shared memory only.
-const VARIABLES: &[(&str, &str)] = &[
-    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-    ("OMPI_MCA_btl", "self,vader"),
-    ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
-    ("OMPI_MCA_mpi_yield_when_idle", "1"),
-    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
-    ("OMPI_MCA_oob_tcp_if_include", "lo"),
-    ("UCX_TLS", "self,sm"),
-];
 
 /// Each with how much of it is run; a tenth of that is the short recording.
 const WORKLOADS: [(&str, u64); 3] = [("wildcard", 100_000), ("transport", 4_000), ("stencil", 4_000)];
@@ -66,7 +54,7 @@ fn main() -> ExitCode {
         }
     }
     let retake = Path::new(env!("CARGO_BIN_EXE_retake"));
-    let place = match Place::new(retake, &format!("mpicc.{library}"), &["benches/mpi.c"], VARIABLES) {
+    let place = match Place::new(retake, &format!("mpicc.{library}"), &["benches/mpi.c"], &MPI_VARIABLES) {
         Ok(place) => place,
         Err(problem) => {
             eprintln!("bench: {problem}");

@@ -1,55 +1,18 @@
 //! Programs that use the `retake` library, recorded and replayed from the command line: the samples of `examples/care`.
 
+mod samples;
+
 use retake_testkit::{Kit, Outcome, run};
+use samples::{SHARED, STATIC, compile, samples, samples_in_c};
 use std::fs;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 fn kit() -> Kit {
     Kit::new(env!("CARGO_BIN_EXE_retake"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("care"))
 }
-
-/// The folder of the samples, built once: cargo knows of them, but not that this test needs them.
-fn samples() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder").to_owned();
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo
-            .args(["build", "--quiet", "--release", "-p", "retake", "--lib", "--examples", "--features", "nats"])
-            .arg("--target-dir")
-            .arg(&target);
-        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-        assert!(cargo.status().expect("cargo starts").success(), "the samples do not build");
-        target.join("release/examples")
-    })
-}
-
-/// The same samples in C, compiled against the header and linked with the shared or the static library.
-fn samples_in_c(folder: &Path, link: &[&str]) -> PathBuf {
-    compiled(folder, Path::new("examples/care"), &["server", "client1", "client2"], link)
-}
-
-fn compiled(folder: &Path, from: &Path, names: &[&str], link: &[&str]) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let libraries = samples().parent().expect("a folder of the release").to_owned();
-    let bin = folder.join("bin");
-    fs::create_dir_all(&bin).expect("a folder");
-    for name in names {
-        let mut cc = Command::new("cc");
-        cc.args(["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"]).arg(root.join("crates/api/include"));
-        cc.arg(root.join(from).join(format!("{name}.c"))).arg("-o").arg(bin.join(format!("care-{name}")));
-        cc.args(link.iter().map(|word| word.replace("LIBRARIES", &libraries.to_string_lossy())));
-        assert!(cc.status().expect("a C compiler").success(), "{name}.c does not build");
-    }
-    bin
-}
-
-const SHARED: [&str; 3] = ["-LLIBRARIES", "-Wl,-rpath,LIBRARIES", "-lretake"];
-const STATIC: [&str; 3] = ["LIBRARIES/libretake.a", "-ldl", "-lm"];
 
 /// Writes a script that runs these commands side by side, each a sample with its arguments.
 fn script(scratch: &Path, commands: &[&str]) -> PathBuf {
@@ -321,10 +284,11 @@ fn the_order_of_written_lines_comes_back() {
 fn forgotten_guards_are_told_in_c() {
     let kit = kit();
     let scratch = kit.scratch("guards").unwrap();
-    let bin = compiled(&scratch, Path::new("tests/library"), &["guards"], &STATIC);
+    let program = scratch.join("guards");
+    compile("tests/library/guards.c", &program, &STATIC);
     let group = format!("guards-{}", std::process::id());
     let said = |mistake: &str, checked: bool| {
-        let mut command = Command::new(bin.join("care-guards"));
+        let mut command = Command::new(&program);
         command.arg(mistake).env("RETAKE_GROUP", &group);
         if checked {
             command.env("RETAKE_CHECK", "1");

@@ -10,7 +10,7 @@ mod jobs;
 #[path = "mpi/shown.rs"]
 mod shown;
 
-use retake_testkit::{Fixture, Kit, Limits, Test, run_all};
+use retake_testkit::{Fixture, Kit, Limits, MPI_VARIABLES, Test, run_all};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -33,20 +33,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What lets MPI run here, wherever here is.
 fn variables() -> Vec<(String, PathBuf)> {
-    let pairs = [
-        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-        ("OMPI_MCA_btl", "self,vader"),
-        ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
-        ("OMPI_MCA_mpi_yield_when_idle", "1"),
-        ("OMPI_MCA_hwloc_base_binding_policy", "none"),
-        ("OMPI_MCA_oob_tcp_if_include", "lo"),
-        ("UCX_TLS", "self,sm"),
-    ];
-    pairs.map(|(name, value)| (name.to_string(), PathBuf::from(value))).to_vec()
+    MPI_VARIABLES.iter().map(|(name, value)| (name.to_string(), PathBuf::from(value))).collect()
 }
 
 fn main() -> ExitCode {

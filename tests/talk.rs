@@ -1,10 +1,11 @@
 //! Messages of the `retake` library of which only those that race are noted: the programs of `examples/talk`, recorded with
 //! each method, replayed, optimised, and looked at.
 
+mod samples;
+
 use retake_testkit::{Kit, Outcome, run};
+use samples::samples;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
 
 const METHODS: [&str; 6] = ["all", "netzer-miller", "a", "b", "front", "window=5"];
 
@@ -12,21 +13,8 @@ fn kit() -> Kit {
     Kit::new(env!("CARGO_BIN_EXE_retake"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("talk"))
 }
 
-/// The program of that name, built once: cargo knows of them, but not that this test needs them.
 fn program(name: &str) -> String {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let folder = BUILT.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder").to_owned();
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo
-            .args(["build", "--quiet", "--release", "-p", "retake", "--examples", "--features", "nats"])
-            .arg("--target-dir")
-            .arg(&target);
-        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-        assert!(cargo.status().expect("cargo starts").success(), "the examples do not build");
-        target.join("release/examples")
-    });
-    folder.join(format!("talk-{name}")).to_str().expect("a plain path").into()
+    samples().join(format!("talk-{name}")).to_str().expect("a plain path").into()
 }
 
 struct Bench {

@@ -273,28 +273,17 @@ impl Participant {
             Some(reply) => Some(Ok(reply)),
             None => inbox.is_gone(&name, way).then(|| Err(Error::Gone(name.to_string()))),
         });
-        match self.noted(event, reply)? {
-            None => {
-                self.note_nothing(event);
-                Ok(None)
-            }
-            Some(Err(error)) => {
-                self.note(event, &Line::Failed(failed::GONE), None);
-                Err(error)
-            }
-            Some(Ok(reply)) => {
-                let sender = &self.inbox.senders[reply.sender];
-                let (host, life) = (sender.host.clone(), sender.life);
-                if let Some(noting) = &mut self.noting {
-                    noting.replied(&reply.stamp);
-                    self.finish_event(event);
-                } else {
-                    let from = self.index_on_tape(event, &name, &host, life);
-                    self.note(event, &Line::Reply { from, id }, Some(reply.contents()));
-                }
-                Ok(Some(message_of(reply.into_frame())))
-            }
+        let Some(reply) = self.settled(event, reply)? else { return Ok(None) };
+        let sender = &self.inbox.senders[reply.sender];
+        let (host, life) = (sender.host.clone(), sender.life);
+        if let Some(noting) = &mut self.noting {
+            noting.replied(&reply.stamp);
+            self.finish_event(event);
+        } else {
+            let from = self.index_on_tape(event, &name, &host, life);
+            self.note(event, &Line::Reply { from, id }, Some(reply.contents()));
         }
+        Ok(Some(message_of(reply.into_frame())))
     }
 
     /// The reply that came then.
@@ -406,6 +395,21 @@ impl Participant {
             self.note(event, &Line::Failed(failed::TRANSPORT), Some(words.as_bytes()));
         }
         result
+    }
+
+    /// What was waited for. That nothing came in time, or that its sender has gone, is noted here.
+    pub(crate) fn settled<T>(&mut self, event: u64, came: Result<Option<Result<T>>>) -> Result<Option<T>> {
+        match self.noted(event, came)? {
+            Some(Ok(came)) => Ok(Some(came)),
+            Some(Err(error)) => {
+                self.note(event, &Line::Failed(failed::GONE), None);
+                Err(error)
+            }
+            None => {
+                self.note_nothing(event);
+                Ok(None)
+            }
+        }
     }
 
     pub(crate) fn note_nothing(&mut self, event: u64) {

@@ -45,20 +45,13 @@ impl Participant {
             (None, Some(name)) => inbox.is_gone(name, way).then(|| Err(Error::Gone(name.to_string()))),
             (None, None) => None,
         });
-        match self.noted(event, taken)? {
-            None => {
-                self.note_nothing(event);
-                Ok(None)
-            }
-            Some(Err(error)) => {
-                self.note(event, &Line::Failed(failed::GONE), None);
-                Err(error)
-            }
-            Some(Ok(Taken::Gap(name))) => {
+        match self.settled(event, taken)? {
+            None => Ok(None),
+            Some(Taken::Gap(name)) => {
                 self.note(event, &Line::Failed(failed::GAP), Some(name.as_bytes()));
                 Err(Error::Gap(name.to_string()))
             }
-            Some(Ok(Taken::Message(arrived))) => {
+            Some(Taken::Message(arrived)) => {
                 let sender = &self.inbox.senders[arrived.sender];
                 let (name, host, life) = (sender.name.clone(), sender.host.clone(), sender.life);
                 let Head { kind, seq, id, .. } = arrived.head;

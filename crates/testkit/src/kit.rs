@@ -8,6 +8,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// What lets MPI run here, wherever here is: more ranks than processors, as whoever, over shared memory only.
+pub const MPI_VARIABLES: [(&str, &str); 9] = [
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("OMPI_MCA_btl", "self,vader"),
+    ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
+    ("OMPI_MCA_mpi_yield_when_idle", "1"),
+    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+    ("OMPI_MCA_oob_tcp_if_include", "lo"),
+    ("UCX_TLS", "self,sm"),
+];
+
 #[derive(Clone)]
 pub struct Kit {
     retake: PathBuf,

@@ -19,6 +19,6 @@ mod table;
 pub use compare::first_difference;
 pub use fixture::Fixture;
 pub use harness::{Test, run_all};
-pub use kit::Kit;
+pub use kit::{Kit, MPI_VARIABLES};
 pub use run::{Limits, Outcome, run};
 pub use table::{Row, rows_in};

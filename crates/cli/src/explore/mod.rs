@@ -203,14 +203,7 @@ impl Exploring {
             if !back.contains_key(&taken) {
                 slot::wait_for_any(&self.slots);
             }
-            for (slot, under_way) in self.slots.iter_mut().zip(&mut under_way) {
-                if let Some(run) = slot.look()?
-                    && let Some((number, job)) = under_way.take()
-                {
-                    let failure = self.judge.judge(run.outcome, &slot.output)?;
-                    back.insert(number, Back { job, run, failure });
-                }
-            }
+            self.collect(&mut under_way, &mut back)?;
             // One at a time: what is handed out next must not depend on how many have come back.
             if let Some(next) = back.remove(&taken) {
                 taken += 1;
@@ -242,13 +235,19 @@ impl Exploring {
     fn finish(&mut self, under_way: &mut [Option<(u64, Job)>], back: &mut BTreeMap<u64, Back>) -> Result<()> {
         while under_way.iter().any(Option::is_some) {
             slot::wait_for_any(&self.slots);
-            for (slot, under_way) in self.slots.iter_mut().zip(under_way.iter_mut()) {
-                if let Some(run) = slot.look()?
-                    && let Some((number, job)) = under_way.take()
-                {
-                    let failure = self.judge.judge(run.outcome, &slot.output)?;
-                    back.insert(number, Back { job, run, failure });
-                }
+            self.collect(under_way, back)?;
+        }
+        Ok(())
+    }
+
+    /// Judges the runs that have ended.
+    fn collect(&mut self, under_way: &mut [Option<(u64, Job)>], back: &mut BTreeMap<u64, Back>) -> Result<()> {
+        for (slot, under_way) in self.slots.iter_mut().zip(under_way) {
+            if let Some(run) = slot.look()?
+                && let Some((number, job)) = under_way.take()
+            {
+                let failure = self.judge.judge(run.outcome, &slot.output)?;
+                back.insert(number, Back { job, run, failure });
             }
         }
         Ok(())
