@@ -5,6 +5,7 @@ use crate::launch::Verdict;
 use crate::session::Mapped;
 use crate::status::{Status, say};
 use crate::symbols::{Place, Symbols};
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// What becomes of a program that has deadlocked.
@@ -21,14 +22,14 @@ pub struct Watch<'a> {
     session: &'a Mapped,
     on_deadlock: OnDeadlock,
     told: bool,
-    /// Nothing is said; the words are kept.
+    /// Nothing is said; what was found is kept.
     is_silent: bool,
-    words: Option<String>,
+    found: Option<Told>,
 }
 
 impl Watch<'_> {
     pub fn new(session: &Mapped, on_deadlock: OnDeadlock) -> Watch<'_> {
-        Watch { session, on_deadlock, told: false, is_silent: false, words: None }
+        Watch { session, on_deadlock, told: false, is_silent: false, found: None }
     }
 
     /// One that says nothing.
@@ -36,23 +37,23 @@ impl Watch<'_> {
         Watch { is_silent: true, ..Watch::new(session, on_deadlock) }
     }
 
-    /// The deadlock that was found, in words.
-    pub fn into_words(self) -> Option<String> {
-        self.words
+    /// The deadlock that was found.
+    pub fn into_found(self) -> Option<Told> {
+        self.found
     }
 
-    fn tell(&mut self, words: String) {
+    fn tell(&mut self, found: Told) {
         if !self.is_silent {
-            say(&words);
+            say(found.words());
         }
-        self.words = Some(words);
+        self.found = Some(found);
     }
 
     /// Tells of one that was found just before the program ended.
     pub fn look_back(&mut self, symbols: &mut Symbols) {
         if let Some(text) = self.session.deadlock().filter(|_| !self.told) {
             self.told = true;
-            self.tell(Deadlock::parse(&text).words(symbols));
+            self.tell(Deadlock::parse(&text).told(symbols));
         }
     }
 
@@ -60,7 +61,7 @@ impl Watch<'_> {
         let Some(text) = self.session.deadlock().filter(|_| !self.told) else { return Verdict::GoOn };
         self.told = true;
         let found = Deadlock::parse(&text);
-        self.tell(found.words(&mut Symbols::of_process(&found.process, found.pid)));
+        self.tell(found.told(&mut Symbols::of_process(&found.process, found.pid)));
         match self.on_deadlock {
             OnDeadlock::Hang => Verdict::GoOn,
             OnDeadlock::Stop => Verdict::Stop { pid: found.pid, ended: Ended::Exit(Status::Deadlock as i32) },
@@ -115,76 +116,25 @@ impl Deadlock {
         deadlock
     }
 
-    /// All of it, one line a waiter, each followed by its stack.
-    pub fn words(&self, symbols: &mut Symbols) -> String {
-        let mut text = match &self.waiters[..] {
-            [only] if only.holders.iter().any(|holder| holder.thread == only.thread) => {
-                format!("deadlock: thread {} waits for itself", only.thread)
-            }
-            [only] => format!("deadlock: thread {} waits for ever", only.thread),
-            all => format!("deadlock: {} threads wait for ever", all.len()),
+    /// The same with names and lines.
+    pub fn told(&self, symbols: &mut Symbols) -> Told {
+        let waits = |waiter: &Waiter, symbols: &mut Symbols| Waits {
+            thread: waiter.thread.clone(),
+            function: symbols.place(&self.process, waiter.start).and_then(|place| place.function),
+            what: waiter.waits.clone(),
+            object: (waiter.waits != OF_THREAD).then(|| {
+                let name = symbols.variable(&self.process, waiter.object);
+                name.unwrap_or_else(|| format!("at {:#x}", waiter.object))
+            }),
+            held_by: waiter.holders.iter().map(|holder| self.held(holder, symbols)).collect(),
+            stack: self.stack(waiter, symbols),
         };
-        for waiter in &self.waiters {
-            let _ = write!(text, "\nretake:   {}", self.sentence(waiter, symbols));
-            for place in self.stack(waiter, symbols) {
-                let _ = write!(text, "\nretake:     at {place}");
-            }
-            for holder in &waiter.holders {
-                if let Some(callers) = self.callers(holder, symbols) {
-                    let _ = write!(text, "\nretake:     {} took it, called from {callers}", holder.thread);
-                }
-            }
-        }
-        text
+        Told { threads: self.waiters.iter().map(|waiter| waits(waiter, symbols)).collect() }
     }
 
-    /// `thread 0.1 (diner) waits for mutex fork_mutex+40, held by 0.2 since philosophers.c:39`.
-    fn sentence(&self, waiter: &Waiter, symbols: &mut Symbols) -> String {
-        let mut text = format!("thread {}", waiter.thread);
-        if let Some(function) = symbols.place(&self.process, waiter.start).and_then(|place| place.function) {
-            let _ = write!(text, " ({function})");
-        }
-        let _ = write!(text, " waits for ");
-        if waiter.waits == "end of thread" {
-            let _ = write!(text, "the end of thread {}", waiter.names());
-            return text;
-        }
-        let _ = write!(text, "{}", waiter.waits);
-        match symbols.variable(&self.process, waiter.object) {
-            Some(name) => {
-                let _ = write!(text, " {name}");
-            }
-            None => {
-                let _ = write!(text, " at {:#x}", waiter.object);
-            }
-        }
-        if waiter.holders.is_empty() {
-            let _ = write!(text, ", which nobody is left to {}", verb(&waiter.waits));
-        }
-        for (index, holder) in waiter.holders.iter().enumerate() {
-            let _ = write!(text, "{} {}", if index == 0 { ", held by" } else { " and" }, holder.thread);
-            if let Some(place) = self.since(holder, symbols) {
-                let _ = write!(text, " since {place}");
-            }
-        }
-        text
-    }
-
-    /// The call by which the object was obtained.
-    fn since(&self, holder: &Holder, symbols: &mut Symbols) -> Option<Place> {
-        let pc = symbols.widened(&self.process, holder.since).filter(|_| holder.since != 0)?;
-        symbols.call(&self.process, pc)
-    }
-
-    /// From where the function was called in which the object was obtained, if it has not returned: it is on the stack of
-    /// its thread, which waits, too.
-    fn callers(&self, holder: &Holder, symbols: &mut Symbols) -> Option<String> {
-        let function = self.since(holder, symbols)?.function?;
-        let waiter = self.waiters.iter().find(|waiter| waiter.thread == holder.thread)?;
-        let stack = self.stack(waiter, symbols);
-        let own = stack.iter().position(|place| place.function.as_ref() == Some(&function))?;
-        let callers: Vec<String> = stack[own + 1..].iter().map(Place::to_string).collect();
-        (!callers.is_empty()).then(|| callers.join(", "))
+    fn held(&self, holder: &Holder, symbols: &mut Symbols) -> Held {
+        let pc = symbols.widened(&self.process, holder.since).filter(|_| holder.since != 0);
+        Held { thread: holder.thread.clone(), since: pc.and_then(|pc| symbols.call(&self.process, pc)) }
     }
 
     /// The program's own lines; without debug information its frames, but not those of libc that it is blocked in.
@@ -209,11 +159,99 @@ fn verb(waits: &str) -> &'static str {
     }
 }
 
-impl Waiter {
-    fn names(&self) -> String {
-        self.holders.iter().map(|holder| holder.thread.as_str()).collect::<Vec<_>>().join(", ")
+/// What a thread waits for that joins another.
+const OF_THREAD: &str = "end of thread";
+
+/// A deadlock for people, and for programs that read `--json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Told {
+    pub threads: Vec<Waits>,
+}
+
+/// A thread that waits for ever.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Waits {
+    pub thread: String,
+    /// What the thread was created to run.
+    pub function: Option<String>,
+    /// `mutex`, `condition`, `end of thread`.
+    pub what: String,
+    pub object: Option<String>,
+    pub held_by: Vec<Held>,
+    pub stack: Vec<Place>,
+}
+
+/// Who is in the way.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Held {
+    pub thread: String,
+    /// The call by which the object was obtained.
+    pub since: Option<Place>,
+}
+
+impl Told {
+    /// All of it, one line a waiter, each followed by its stack.
+    pub fn words(&self) -> String {
+        let mut text = match &self.threads[..] {
+            [only] if only.held_by.iter().any(|holder| holder.thread == only.thread) => {
+                format!("deadlock: thread {} waits for itself", only.thread)
+            }
+            [only] => format!("deadlock: thread {} waits for ever", only.thread),
+            all => format!("deadlock: {} threads wait for ever", all.len()),
+        };
+        for waits in &self.threads {
+            let _ = write!(text, "\nretake:   {}", waits.sentence());
+            for place in &waits.stack {
+                let _ = write!(text, "\nretake:     at {place}");
+            }
+            for holder in &waits.held_by {
+                if let Some(callers) = self.callers(holder) {
+                    let _ = write!(text, "\nretake:     {} took it, called from {callers}", holder.thread);
+                }
+            }
+        }
+        text
     }
 
+    /// From where the function was called in which the object was obtained, if it has not returned: it is on the stack of
+    /// its thread, which waits, too.
+    fn callers(&self, holder: &Held) -> Option<String> {
+        let function = holder.since.as_ref()?.function.as_ref()?;
+        let stack = &self.threads.iter().find(|waits| waits.thread == holder.thread)?.stack;
+        let own = stack.iter().position(|place| place.function.as_ref() == Some(function))?;
+        let callers: Vec<String> = stack[own + 1..].iter().map(Place::to_string).collect();
+        (!callers.is_empty()).then(|| callers.join(", "))
+    }
+}
+
+impl Waits {
+    /// `thread 0.1 (diner) waits for mutex fork_mutex+40, held by 0.2 since philosophers.c:39`.
+    fn sentence(&self) -> String {
+        let mut text = format!("thread {}", self.thread);
+        if let Some(function) = &self.function {
+            let _ = write!(text, " ({function})");
+        }
+        let _ = write!(text, " waits for ");
+        let Some(object) = &self.object else {
+            let names: Vec<&str> = self.held_by.iter().map(|holder| holder.thread.as_str()).collect();
+            let _ = write!(text, "the end of thread {}", names.join(", "));
+            return text;
+        };
+        let _ = write!(text, "{} {object}", self.what);
+        if self.held_by.is_empty() {
+            let _ = write!(text, ", which nobody is left to {}", verb(&self.what));
+        }
+        for (index, holder) in self.held_by.iter().enumerate() {
+            let _ = write!(text, "{} {}", if index == 0 { ", held by" } else { " and" }, holder.thread);
+            if let Some(place) = &holder.since {
+                let _ = write!(text, " since {place}");
+            }
+        }
+        text
+    }
+}
+
+impl Waiter {
     fn set(&mut self, key: &str, value: String) {
         let hex = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap_or(0);
         match key {
@@ -244,7 +282,7 @@ mod tests {
         let deadlock = Deadlock::parse(text);
         assert_eq!((deadlock.pid, deadlock.waiters.len()), (7, 2));
         assert_eq!(deadlock.waiters[0].pcs, [1, 2]);
-        let words = deadlock.words(&mut Symbols::default());
+        let words = deadlock.told(&mut Symbols::default()).words();
         assert_eq!(
             words,
             "deadlock: 2 threads wait for ever\nretake:   thread 0.1 waits for mutex at 0x10, held by 0.2\n\

@@ -106,8 +106,8 @@ pub struct Recorded {
     /// What the take is called.
     pub label: String,
     pub dir: PathBuf,
-    /// The deadlock in words, if there was one.
-    pub deadlock: Option<String>,
+    /// The deadlock, if there was one.
+    pub deadlock: Option<deadlock::Told>,
     /// Retake ended it because nothing moved.
     pub hangs: bool,
 }
@@ -242,7 +242,7 @@ impl Recording {
             ending = Ending::Status(failure.status);
         }
         let hangs = choosing.is_some_and(|choosing| choosing.hangs);
-        let deadlock = deadlock.into_words();
+        let deadlock = deadlock.into_found();
         Ok(Recorded { ending, ended, label, dir: self.dir.clone(), deadlock, hangs })
     }
 

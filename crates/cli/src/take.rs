@@ -11,7 +11,7 @@ use retake_tape::walk::{self, Fault};
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
@@ -232,7 +232,14 @@ pub fn header(path: &Path) -> Option<ProcessHeader> {
 
 /// A directory for the time being, private to the user, removed when dropped.
 #[derive(Debug)]
-pub struct TempDir(PathBuf);
+pub struct TempDir {
+    path: PathBuf,
+    _lock: Option<fs::File>,
+}
+
+/// Where directories in memory lie, and how their names begin.
+const MEMORY: &str = "/dev/shm";
+const IN_MEMORY: &str = "retake-run-";
 
 impl TempDir {
     pub fn new() -> Result<TempDir> {
@@ -243,7 +250,7 @@ impl TempDir {
             for attempt in 0..100u32 {
                 let path = base.join(format!("retake-{:x}", crate::store::random() as u32 ^ attempt));
                 match std::os::unix::fs::DirBuilderExt::mode(&mut fs::DirBuilder::new(), 0o700).create(&path) {
-                    Ok(()) => return Ok(TempDir(path)),
+                    Ok(()) => return Ok(TempDir { path, _lock: None }),
                     Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                     Err(error) => {
                         last = Some(error);
@@ -256,23 +263,54 @@ impl TempDir {
             .because(|| "cannot make a directory for the session".into())
     }
 
-    /// The same, in memory if the system has such a place.
+    /// The same, in memory if the system has such a place. It is locked as long as this process lives, so that
+    /// [`TempDir::remove_left_behind`] can tell.
     pub fn in_memory() -> Result<TempDir> {
-        let path = Path::new("/dev/shm").join(format!("retake-{:016x}", crate::store::random()));
-        match std::os::unix::fs::DirBuilderExt::mode(&mut fs::DirBuilder::new(), 0o700).create(&path) {
-            Ok(()) => Ok(TempDir(path)),
-            Err(_) => TempDir::new(),
+        for _ in 0..100u32 {
+            let path = Path::new(MEMORY).join(format!("{IN_MEMORY}{:016x}", crate::store::random()));
+            if std::os::unix::fs::DirBuilderExt::mode(&mut fs::DirBuilder::new(), 0o700).create(&path).is_err() {
+                break;
+            }
+            // Whoever cleans up may have come in between; then there is another name.
+            if let Some(lock) = locked(&path) {
+                return Ok(TempDir { path, _lock: Some(lock) });
+            }
+        }
+        TempDir::new()
+    }
+
+    /// Removes what processes of this user that were killed have left in memory.
+    pub fn remove_left_behind() {
+        // SAFETY: only asks.
+        let user = unsafe { libc::geteuid() };
+        for entry in fs::read_dir(MEMORY).into_iter().flatten().flatten() {
+            let is_ours = entry.metadata().is_ok_and(|data| data.is_dir() && data.uid() == user);
+            let is_named_so = entry.file_name().to_string_lossy().starts_with(IN_MEMORY);
+            if is_ours
+                && is_named_so
+                && let Some(_lock) = locked(&entry.path())
+            {
+                let _ = fs::remove_dir_all(entry.path());
+            }
         }
     }
 
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
+}
+
+/// The directory, locked; nothing if another process has it, or if it has been removed.
+fn locked(path: &Path) -> Option<fs::File> {
+    let dir = fs::File::open(path).ok()?;
+    // SAFETY: a descriptor of ours.
+    let is_locked = unsafe { libc::flock(dir.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0;
+    (is_locked && dir.metadata().is_ok_and(|data| data.nlink() > 0)).then_some(dir)
 }
 
 impl Drop for TempDir {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.path);
     }
 }
 

@@ -13,6 +13,7 @@ mod compile;
 mod fixture;
 mod harness;
 mod kit;
+mod place;
 mod run;
 mod table;
 
@@ -20,5 +21,6 @@ pub use compare::first_difference;
 pub use fixture::Fixture;
 pub use harness::{Test, run_all};
 pub use kit::{Kit, MPI_VARIABLES};
+pub use place::Place;
 pub use run::{Limits, Outcome, run};
 pub use table::{Row, rows_in};

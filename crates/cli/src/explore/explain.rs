@@ -23,6 +23,7 @@ use retake_explore::{Choice, flag};
 use retake_tape::op::Op;
 use retake_tape::reader::Tape;
 use retake_tape::rich::WAITS;
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -34,53 +35,91 @@ const RUNS_MAX: usize = 100;
 const FRAMES: usize = 3;
 const A_CONDITION: &str = "a condition";
 
-/// One of the operations that decide, in words.
-struct Told {
-    /// `0.1 (worker)`.
-    thread: String,
-    /// `lock mutex a`.
-    what: String,
-    stack: Vec<String>,
+/// What decides: operations in the order in which the failing run did them, or was about to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Explanation {
+    pub operations: Vec<Operation>,
+    /// The first one is a signal that the second one would have waited for.
+    pub is_unheard: bool,
 }
 
-/// What decides, in words. `kept` is the failing run; `record` makes a take of the one that passes, there.
-pub fn words(
+/// One of the operations that decide.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Operation {
+    pub thread: String,
+    /// What the thread was created to run.
+    pub function: Option<String>,
+    /// `lock mutex a`.
+    pub what: String,
+    pub stack: Vec<Place>,
+}
+
+impl Operation {
+    /// `0.1 (worker)`.
+    fn who(&self) -> String {
+        match &self.function {
+            Some(function) => format!("{} ({function})", self.thread),
+            None => self.thread.clone(),
+        }
+    }
+
+    fn places(&self) -> String {
+        self.stack.iter().map(Place::to_string).collect::<Vec<_>>().join(" < ")
+    }
+}
+
+impl Explanation {
+    pub fn words(&self) -> String {
+        let mut lines = vec!["what decides:".to_owned()];
+        for (place, operation) in self.operations.iter().enumerate() {
+            let when = if place == 0 { "first" } else { "then " };
+            lines.push(format!("  {when} {}: {}", operation.who(), operation.what));
+            if !operation.stack.is_empty() {
+                lines.push(format!("        at {}", operation.places()));
+            }
+        }
+        if self.is_unheard {
+            lines.push("  so nobody heard the signal".into());
+        }
+        lines.push("  the other way round it passes (tried)".into());
+        lines.join("\nretake: ")
+    }
+
+    /// The operations and their lines: the same for whichever threads do them, and whoever calls these functions.
+    pub fn group(&self) -> String {
+        let place = |operation: &Operation| operation.stack.first().map(Place::to_string);
+        self.operations.iter().map(|it| format!("{} at {:?}", it.what, place(it))).collect::<Vec<_>>().join(", then ")
+    }
+}
+
+/// What decides, with names and lines. `kept` is the failing run; `record` makes a take of the one that passes, there.
+pub fn explained(
     decision: &Decision,
-    kept: &Recorded,
+    kept: &Path,
     record: impl FnOnce(OsString) -> Result<Recorded>,
-) -> Result<String> {
+) -> Result<Explanation> {
     let Decision { first, then, .. } = decision;
     let dir = TempDir::in_memory()?;
     let passing = record(dir.path().join("take").into())?;
-    let (mut earlier, later) = (look_up(&kept.dir, first)?, look_up(&passing.dir, then)?);
+    let (mut earlier, later) = (look_up(kept, first)?, look_up(&passing.dir, then)?);
     // A wait that never ended has no name in its take; whoever signals knows it.
     if let (true, Some((_, name))) = (earlier.what.ends_with(A_CONDITION), later.what.split_once("condition ")) {
         earlier.what = earlier.what.replace(A_CONDITION, &format!("condition {name}"));
     }
-    let mut lines = vec!["what decides:".to_owned()];
-    for (when, told) in [("first", &earlier), ("then ", &later)] {
-        lines.push(format!("  {when} {}: {}", told.thread, told.what));
-        if !told.stack.is_empty() {
-            lines.push(format!("        at {}", told.stack.join(" < ")));
-        }
-    }
-    if matches!(op(&first.act), Some(Op::CondSignal | Op::CondBroadcast)) && begins_to_wait(&then.act) {
-        lines.push("  so nobody heard the signal".into());
-    }
-    lines.push("  the other way round it passes (tried)".into());
-    Ok(lines.join("\nretake: "))
+    let is_unheard = matches!(op(&first.act), Some(Op::CondSignal | Op::CondBroadcast)) && begins_to_wait(&then.act);
+    Ok(Explanation { operations: vec![earlier, later], is_unheard })
 }
 
 /// Looks for what decides that the run of `log` fails.
 pub fn decided(slot: &mut Slot, judge: &Judge, log: &[Choice]) -> Result<Option<Decision>> {
     let until = Instant::now() + TIME_MAX;
     let mut error: Option<Failure> = None;
-    let mut attempt = |choices: &[u16]| -> Result<Tried> {
-        let run = shrinking::follow(slot, choices)?;
-        Ok(Tried { passed: judge.judge(run.outcome, &slot.output)?.is_none(), log: run.log })
+    let mut attempt = |choices: &[u16]| -> Result<Option<Tried>> {
+        let Some(run) = shrinking::follow(slot, choices)? else { return Ok(None) };
+        Ok(Some(Tried { passed: judge.judge(run.outcome, &slot.output)?.is_none(), log: run.log }))
     };
     let mut run = |choices: &[u16]| match attempt(choices) {
-        Ok(tried) => (Instant::now() < until).then_some(tried),
+        Ok(tried) => tried.filter(|_| Instant::now() < until),
         Err(failure) => {
             error = Some(failure);
             None
@@ -91,7 +130,7 @@ pub fn decided(slot: &mut Slot, judge: &Judge, log: &[Choice]) -> Result<Option<
 }
 
 /// The operation in the take that lies there.
-fn look_up(dir: &Path, step: &Step) -> Result<Told> {
+fn look_up(dir: &Path, step: &Step) -> Result<Operation> {
     let store = Store::open()?;
     let take = store.take(&dir.to_string_lossy())?;
     let tapes = take.tapes()?;
@@ -100,7 +139,7 @@ fn look_up(dir: &Path, step: &Step) -> Result<Told> {
 }
 
 /// The operation with its names and lines, as the take's notes have them.
-fn told(step: &Step, rich: &[Tape], symbols: &mut Symbols) -> Told {
+fn told(step: &Step, rich: &[Tape], symbols: &mut Symbols) -> Operation {
     let history = History::new(rich);
     let all: Vec<_> = history.threads().to_vec();
     let mut names = ObjectNames::new(rich);
@@ -129,13 +168,12 @@ fn told(step: &Step, rich: &[Tape], symbols: &mut Symbols) -> Told {
     }
     let number = numbers.get(step.act.thread as usize).copied();
     let thread = all.iter().find(|(tape, thread)| tape.name() == "0" && Some(thread.header.number.into()) == number);
-    let thread = thread.map_or_else(String::new, |(_, thread)| {
-        let runs = symbols.place("0", thread.header.start).and_then(|place| place.function);
-        runs.map_or_else(|| thread.name.clone(), |runs| format!("{} ({runs})", thread.name))
+    let (thread, function) = thread.map_or_else(Default::default, |(_, thread)| {
+        (thread.name.clone(), symbols.place("0", thread.header.start).and_then(|place| place.function))
     });
-    let stack = found.map_or_else(Vec::new, |note| symbols.stack("0", &note.rich.pcs));
-    let stack = stack.iter().take(FRAMES).map(Place::to_string).collect();
-    Told { thread, what: what(step, &object, found.as_ref(), symbols), stack }
+    let mut stack = found.map_or_else(Vec::new, |note| symbols.stack("0", &note.rich.pcs));
+    stack.truncate(FRAMES);
+    Operation { thread, function, what: what(step, &object, found.as_ref(), symbols), stack }
 }
 
 /// `lock mutex a`.

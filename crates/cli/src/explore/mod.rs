@@ -10,107 +10,48 @@
 //! Law: results are taken in the order in which the runs were handed out, however many are made at once; so the same seed
 //! finds the same.
 
+mod args;
 mod choices;
 mod explain;
+mod finding;
 mod keep;
+mod merge;
 mod outcome;
 mod progress;
+mod result;
 mod server;
 mod shrinking;
 mod slot;
 
 use crate::facts::Ended as Died;
-use crate::record::Recorded;
 use crate::replay::Output;
 use crate::status::{Failure, Result, Status, say};
+use crate::take::TempDir;
 use crate::{Ending, elf, launch, launcher, record, shim, words};
+pub use args::Args;
 use choices::Clocks;
+use finding::{Doubtful, Finding};
 pub use keep::Given;
-use keep::{Kept, REPLAYS, keep};
+use keep::{Kept, keep};
 use outcome::{Judge, Outcome};
 use progress::Progress;
+use result::{All, Alone, Asked, Counts, Document, Part, Seen};
 use retake_explore::bounded::Shard;
 use retake_explore::log::choices as chosen;
+use retake_explore::order::Order;
 use retake_explore::plan::kind;
 use retake_explore::portfolio::{Ended, Job, Next, Portfolio, Settings, Strategy};
 use retake_explore::{Choice, Plan, flag};
 use slot::{Program, Run, Slot};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
-#[derive(clap::Args)]
-pub struct Args {
-    /// Stop after so many runs
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
-    runs: u64,
-    /// Who chooses the thread that goes on: portfolio, random, pct, pos, surw, delay, preempt, all
-    #[arg(long, default_value = "portfolio", value_parser = strategy)]
-    strategy: Strategy,
-    /// How many orderings the bug needs (pct), or most delays or preemptions
-    #[arg(long, value_name = "D", value_parser = clap::value_parser!(u32).range(1..=16))]
-    depth: Option<u32>,
-    /// Where the random numbers begin: the same seed finds the same
-    #[arg(long, value_name = "S", default_value = "1", value_parser = number)]
-    seed: u64,
-    /// Runs made at once; as many as there are processors if not given
-    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
-    jobs: Option<u32>,
-    /// What fails although it ends well: /PATTERN/ in its output, or a command that reads its output and succeeds
-    #[arg(long, value_name = "CMD|/PATTERN/")]
-    fail_if: Option<String>,
-    /// Exit statuses that are no failure, beside 0
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    ok_exit: Vec<i32>,
-    /// A run in which nothing moves for so long hangs
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
-    /// Do not stop at the first failure: keep one take of each kind
-    #[arg(long)]
-    keep_going: bool,
-    /// Make only part K of N of the runs, so that N machines share them
-    #[arg(long, value_name = "K/N", value_parser = shard)]
-    shard: Option<(u64, u64)>,
-    /// Try the order of this take first: it was found by exploring an earlier build of the program
-    #[arg(long, value_name = "TAKE")]
-    replay_first: Option<String>,
-    /// Start the program anew for each run, instead of copying one that is about to begin
-    #[arg(long)]
-    fresh: bool,
-    /// Put the take here instead of into the store
-    #[arg(short, long, value_name = "DIR")]
-    output: Option<OsString>,
-    /// The program and its arguments
-    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
-    command: Vec<OsString>,
-}
-
-/// A number, decimal or hexadecimal.
-fn number(text: &str) -> std::result::Result<u64, String> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|_| format!("`{text}` is not a number"))
-}
-
-fn strategy(text: &str) -> std::result::Result<Strategy, String> {
-    match text {
-        "delay" => Ok(Strategy::Delays),
-        "preempt" => Ok(Strategy::Preemptions),
-        "all" => Ok(Strategy::Exhaustive),
-        other => Strategy::from_name(other).ok_or_else(|| {
-            format!("there is no strategy `{other}`: portfolio, random, pct, pos, surw, delay, preempt, all")
-        }),
-    }
-}
-
-fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
-    let parts = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
-    parts.filter(|(part, of)| (1..=*of).contains(part)).ok_or_else(|| format!("`{text}` is not like 2/5"))
-}
-
 pub fn main(args: Args) -> Result<Ending> {
+    if !args.merge.is_empty() {
+        return merge::main(&args);
+    }
     if shim::is_loaded_here() {
         return Err(Failure::own("this is already being recorded or replayed: exploring cannot run inside it")
             .next("retake explore, outside of it"));
@@ -118,6 +59,10 @@ pub fn main(args: Args) -> Result<Ending> {
     let path = std::env::var_os("PATH");
     let exe = launch::find_program(&args.command[0], path.as_deref())?;
     record::refuse_unfit(&elf::examine(&exe), false)?;
+    // From here on there is something to remove in the end.
+    launch::note_requests();
+    TempDir::remove_left_behind();
+    let asked = Asked::new(&args, &exe);
     let program = Program {
         argv: launcher::arguments(&exe, args.command.clone()),
         exe,
@@ -126,7 +71,7 @@ pub fn main(args: Args) -> Result<Ending> {
         is_copied: !args.fresh,
     };
     let first = args.replay_first.as_deref().map(keep::kept_choices).transpose()?.unwrap_or_default();
-    let (part, of) = args.shard.unwrap_or((1, 1));
+    let (part, of) = args.part();
     let settings = Settings {
         strategy: args.strategy,
         seed: args.seed,
@@ -142,7 +87,13 @@ pub fn main(args: Args) -> Result<Ending> {
         portfolio: Portfolio::new(settings),
         slots: (0..jobs.min(runs as usize)).map(|_| Slot::new(&program)).collect::<Result<_>>()?,
         progress: Progress::new(runs),
-        found: BTreeSet::new(),
+        taken: 0,
+        first_order: 0,
+        found: Vec::new(),
+        known: HashMap::new(),
+        doubtful: Vec::new(),
+        alone: Alone::default(),
+        asked,
         program,
         runs,
         args,
@@ -159,30 +110,60 @@ struct Back {
 
 struct Exploring {
     args: Args,
+    asked: Asked,
     program: Program,
     judge: Judge,
     portfolio: Portfolio,
     slots: Vec<Slot>,
     progress: Progress,
-    /// Failures that were told, by their words.
-    found: BTreeSet<String>,
     runs: u64,
+    /// Runs whose results were taken.
+    taken: u64,
+    first_order: u64,
+    /// Failures that were told, one of each kind.
+    found: Vec<Finding>,
+    /// Which of them a failing order is.
+    known: HashMap<(u64, Outcome), usize>,
+    doubtful: Vec<Doubtful>,
+    alone: Alone,
 }
 
 impl Exploring {
     fn run(mut self) -> Result<Ending> {
-        let (mut handed, mut taken) = (0, 0);
+        let is_told = self.search()?;
+        self.progress.clear();
+        // Also where a failure has just been told: whoever asks for the end wants no other.
+        let signal = launch::asked_to_end();
+        let document = self.document(signal);
+        if let Some(signal) = signal {
+            let runs = words::count(self.taken, "run");
+            say(format_args!("{} after {runs} of {}: stopped", words::signal(signal), words::thousands(self.runs)));
+        }
+        if signal.is_some() || !is_told {
+            document.say();
+        }
+        if self.args.json {
+            document.print();
+        }
+        Ok(match signal {
+            Some(signal) => Ending::Like(Died::Signal(signal)),
+            None if self.found.is_empty() => Ending::Status(Status::Fine),
+            None => Ending::Status(Status::Found),
+        })
+    }
+
+    /// Makes the runs. Whether it stopped at a failure, which has been told.
+    fn search(&mut self) -> Result<bool> {
+        let mut handed = 0;
         let mut under_way: Vec<Option<(u64, Job)>> = self.slots.iter().map(|_| None).collect();
         let mut back: BTreeMap<u64, Back> = BTreeMap::new();
         let mut has_more = true;
-        launch::note_requests();
         loop {
-            if let Some(signal) = launch::asked_to_end() {
-                self.progress.conclude(taken, &self.portfolio, self.found.len());
-                return Ok(Ending::Like(Died::Signal(signal)));
+            if launch::asked_to_end().is_some() {
+                return Ok(false);
             }
             // Results are taken in order: nobody runs so far ahead that the order would depend on the machine.
-            let ahead = self.runs.min(taken + self.slots.len() as u64);
+            let ahead = self.runs.min(self.taken + self.slots.len() as u64);
             for (slot, place) in self.slots.iter_mut().zip(&mut under_way).filter(|(_, place)| place.is_none()) {
                 if !has_more || handed >= ahead {
                     break;
@@ -198,42 +179,49 @@ impl Exploring {
                 }
             }
             if under_way.iter().all(Option::is_none) && back.is_empty() {
-                break;
+                return Ok(false);
             }
-            if !back.contains_key(&taken) {
+            if !back.contains_key(&self.taken) {
                 slot::wait_for_any(&self.slots);
             }
             self.collect(&mut under_way, &mut back)?;
             // One at a time: what is handed out next must not depend on how many have come back.
-            if let Some(next) = back.remove(&taken) {
-                taken += 1;
-                let (failure, job) = (next.failure, &next.job);
-                self.tell_first(job, &next.run);
-                if let Some(failure) = failure {
+            if let Some(next) = back.remove(&self.taken) {
+                self.taken += 1;
+                if self.taken == 1 {
+                    self.first_order = Order::of(&next.run.log);
+                }
+                self.tell_first(&next.job, &next.run);
+                let order = next.failure.map(|failure| (Order::of(&next.run.log), failure));
+                if let Some(index) = order.and_then(|order| self.known.get(&order)).copied() {
+                    self.count(index, Vec::new());
+                } else if let Some(failure) = next.failure {
                     // The slots are needed to make it smaller.
                     self.finish(&mut under_way, &mut back)?;
-                    if self.found(taken, &next.job, &next.run, failure)? && !self.args.keep_going {
-                        return Ok(Ending::Status(Status::Found));
-                    }
+                    let is_found = self.found(&next.job, &next.run, failure)?;
                     launch::note_requests();
+                    if is_found && !self.args.keep_going {
+                        return Ok(true);
+                    }
                 }
-                let ended = match failure {
+                let ended = match next.failure {
                     None => Ended::Passed,
                     Some(Outcome::Deadlock | Outcome::Hang) => Ended::Stuck,
                     Some(_) => Ended::Failed,
                 };
-                self.progress.left_alone(next.run.left_alone);
+                let (spun, outside) = next.run.left_alone;
+                self.alone.computed += u64::from(spun > 0);
+                self.alone.outside += u64::from(outside > 0);
+                let strategy = next.job.strategy;
                 self.portfolio.ran(next.job, &next.run.log, ended);
-                self.progress.tell(taken, &self.portfolio);
+                self.progress.tell(self.taken, strategy, &self.portfolio);
             }
         }
-        self.progress.conclude(taken, &self.portfolio, self.found.len());
-        Ok(Ending::Status(if self.found.is_empty() { Status::Fine } else { Status::Found }))
     }
 
-    /// Waits for the runs that are under way.
+    /// Waits for the runs that are under way, unless it is asked to end.
     fn finish(&mut self, under_way: &mut [Option<(u64, Job)>], back: &mut BTreeMap<u64, Back>) -> Result<()> {
-        while under_way.iter().any(Option::is_some) {
+        while under_way.iter().any(Option::is_some) && launch::asked_to_end().is_none() {
             slot::wait_for_any(&self.slots);
             self.collect(under_way, back)?;
         }
@@ -266,16 +254,32 @@ impl Exploring {
         }
     }
 
+    /// One more run failed as the one that was told; so do all with these orders.
+    fn count(&mut self, index: usize, orders: Vec<(u64, Outcome)>) {
+        self.found[index].times += 1;
+        self.known.extend(orders.into_iter().map(|order| (order, index)));
+    }
+
     /// Makes a failure smaller, keeps it, and tells of it. False if it is none that can be shown.
-    fn found(&mut self, number: u64, job: &Job, run: &Run, failure: Outcome) -> Result<bool> {
+    fn found(&mut self, job: &Job, run: &Run, failure: Outcome) -> Result<bool> {
+        let number = self.taken;
         let head = format!(
             "run {number} of {} failed: {} ({}), {}",
             self.runs,
             failure.words(),
             job.words(),
-            self.progress.seconds()
+            self.progress.words()
         );
+        if launch::asked_to_end().is_some() {
+            return Ok(self.doubt(number, failure, head, "there was no time to look at it".into()));
+        }
         let shrunk = shrinking::shrink(&mut self.slots[0], &self.judge, run, failure)?;
+        let mut orders = vec![(Order::of(&run.log), failure)];
+        orders.extend(shrunk.iter().map(|shrunk| (Order::of(&shrunk.log), failure)));
+        if let Some(index) = orders.last().and_then(|order| self.known.get(order)).copied() {
+            self.count(index, orders);
+            return Ok(true);
+        }
         let (plan, prefix) = match &shrunk {
             Some(shrunk) => (Plan::new(kind::STEADY, job.plan.seed), shrunk.choices.clone()),
             None => (job.plan.clone(), chosen(&run.log)),
@@ -283,56 +287,56 @@ impl Exploring {
         let given = self.given(plan, prefix, run)?;
         self.progress.clear();
         let shown = given.output.try_clone()?;
-        match keep(&self.args.command, self.args.output.clone(), given, failure)? {
+        let why = match keep(&self.args.command, self.output(), given, failure)? {
             Kept::Same(recorded) => {
-                let explanation = match &shrunk {
-                    // The failure is there, explained or not.
-                    Some(shrunk) => self.explain(&shrunk.log, run, &recorded).unwrap_or_else(|failure| {
-                        say(format_args!("what decides could not be told: {}", failure.what));
-                        None
-                    }),
-                    None => None,
-                };
-                let words = recorded.deadlock.clone().or_else(|| explanation.clone());
-                if !self.found.insert(words.unwrap_or_else(|| failure.words())) {
-                    let _ = std::fs::remove_dir_all(&recorded.dir);
-                    return Ok(true);
-                }
-                show_output(&shown);
-                say(head);
-                say(format_args!("replayed {REPLAYS} of {REPLAYS}: same failure"));
+                let mut finding = Finding::new(number, job, failure, shrunk.as_ref(), recorded);
                 if let Some(shrunk) = &shrunk {
-                    say(shrinking::words(shrunk));
+                    // The failure is there, explained or not.
+                    match self.explain(&shrunk.log, run, Path::new(&finding.directory.os())) {
+                        Ok(decides) => finding.decides = decides,
+                        Err(failure) => say(format_args!("what decides could not be told: {}", failure.what)),
+                    }
                 }
-                if let Some(deadlock) = &recorded.deadlock {
-                    say(deadlock);
+                let group = finding.group();
+                let told = self.found.iter().position(|told| told.group() == group);
+                if told.is_some() {
+                    let _ = std::fs::remove_dir_all(finding.directory.os());
+                } else {
+                    show_output(&shown);
+                    finding.say_found(&head);
+                    self.found.push(finding);
                 }
-                if let Some(explanation) = &explanation {
-                    say(explanation);
-                }
-                let label = &recorded.label;
-                say(format_args!("kept as {label}; next: retake replay {label} --gdb · retake show {label}"));
-                Ok(true)
+                self.count(told.unwrap_or(self.found.len() - 1), orders);
+                return Ok(true);
             }
-            Kept::Otherwise(outcome) => {
-                say(head);
-                say(format_args!(
-                    "the same choices ended with {} when they were made once more: the program depends on something else ({}); not counted as found",
-                    outcome.words(),
-                    suspect(run)
-                ));
-                Ok(false)
-            }
-            Kept::NotReplayed(why) => {
-                say(head);
-                say(format_args!("its take does not replay: {why} ({}); not counted as found", suspect(run)));
-                Ok(false)
-            }
-        }
+            _ if launch::asked_to_end().is_some() => "there was no time to keep it".into(),
+            Kept::Otherwise(outcome) => format!(
+                "the same choices ended with {} when they were made once more: the program depends on something else ({})",
+                outcome.words(),
+                suspect(run)
+            ),
+            Kept::NotReplayed(why) => format!("its take does not replay: {why} ({})", suspect(run)),
+        };
+        Ok(self.doubt(number, failure, head, why))
     }
-}
 
-impl Exploring {
+    /// A failure of which nothing can be shown: false.
+    fn doubt(&mut self, run: u64, failure: Outcome, head: String, why: String) -> bool {
+        say(head);
+        say(format_args!("{why}; not counted as found"));
+        self.doubtful.push(Doubtful { run, failure: failure.words(), why });
+        false
+    }
+
+    /// Where the next take goes: the first one where the user said, the others beside it.
+    fn output(&self) -> Option<OsString> {
+        let mut output = self.args.output.clone()?;
+        if !self.found.is_empty() {
+            output.push(format!("-{}", self.found.len() + 1));
+        }
+        Some(output)
+    }
+
     /// A run that is to be made once more as a take.
     fn given(&self, plan: Plan, prefix: Vec<u16>, run: &Run) -> Result<Given> {
         Ok(Given {
@@ -345,11 +349,39 @@ impl Exploring {
         })
     }
 
-    /// Why the failing run of `log` fails, in words.
-    fn explain(&mut self, log: &[Choice], run: &Run, kept: &Recorded) -> Result<Option<String>> {
+    /// Why the failing run of `log` fails.
+    fn explain(&mut self, log: &[Choice], run: &Run, kept: &Path) -> Result<Option<explain::Explanation>> {
         let Some(decision) = explain::decided(&mut self.slots[0], &self.judge, log)? else { return Ok(None) };
         let given = self.given(Plan::new(kind::STEADY, 0), decision.passing.clone(), run)?;
-        explain::words(&decision, kept, |dir| record::explored(self.args.command.clone(), Some(dir), given)).map(Some)
+        let record = |dir| record::explored(self.args.command.clone(), Some(dir), given);
+        explain::explained(&decision, kept, record).map(Some)
+    }
+
+    /// What it came to.
+    fn document(&self, signal: Option<i32>) -> Document {
+        let coverage = self.portfolio.coverage();
+        let counts = Counts::of(coverage);
+        let passed = self.found.is_empty() && self.doubtful.is_empty();
+        // Who was left to itself ran in orders that no search knows.
+        let is_known = self.alone.computed + self.alone.outside == 0;
+        let all = self.portfolio.all_orders().filter(|(orders, _)| passed && is_known && *orders >= counts.orders);
+        let shard = self.args.shard.map(|(part, of)| Part { part, of });
+        Document {
+            schema: result::SCHEMA,
+            asked: self.asked.clone(),
+            shard,
+            merged: None,
+            runs: self.taken,
+            seconds: self.progress.elapsed().as_secs_f64(),
+            interrupted: signal.map(words::signal),
+            failures: self.found.clone(),
+            doubtful: self.doubtful.clone(),
+            coverage: counts,
+            all: all.map(|(orders, but_yields)| All { orders, but_yields }),
+            all_within: self.portfolio.all_within().filter(|_| passed),
+            left_alone: self.alone,
+            seen: shard.map(|_| Seen::new(self.first_order, coverage)),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     Ended(Ended),
     /// Threads wait for each other, or for what nobody can give.

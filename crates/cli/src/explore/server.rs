@@ -7,10 +7,12 @@ use retake_tape::choices::serve;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the program's libraries may take to load.
 const LOADING: Duration = Duration::from_secs(20);
+/// How often it is looked whether Retake is asked to end meanwhile.
+const LOOK: Duration = Duration::from_millis(50);
 
 pub struct Server {
     socket: UnixStream,
@@ -27,6 +29,12 @@ impl Server {
         drop(theirs);
         let mut server = Server { socket, pid };
         let _ = server.socket.set_read_timeout(Some(LOADING));
+        let since = Instant::now();
+        while !launch::is_readable(server.descriptor(), LOOK) && since.elapsed() < LOADING {
+            if launch::asked_to_end().is_some() {
+                return Ok(None);
+            }
+        }
         Ok(matches!(server.read(), Some((serve::READY, _))).then_some(server))
     }
 

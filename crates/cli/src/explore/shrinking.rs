@@ -2,8 +2,8 @@
 
 use super::outcome::{Judge, Outcome};
 use super::slot::{Run, Slot, wait_for_any};
+use crate::launch;
 use crate::status::{Failure, Result};
-use crate::words;
 use retake_explore::Plan;
 use retake_explore::plan::kind;
 use retake_explore::shrink::{self, Shrunk, Trial};
@@ -22,22 +22,26 @@ struct Shrinking<'a> {
 }
 
 impl Shrinking<'_> {
-    fn make(&mut self, choices: &[u16]) -> Result<Trial> {
-        let run = follow(self.slot, choices)?;
+    fn make(&mut self, choices: &[u16]) -> Result<Option<Trial>> {
+        let Some(run) = follow(self.slot, choices)? else { return Ok(None) };
         let failed = self.judge.judge(run.outcome, &self.slot.output)? == Some(self.failure);
-        Ok(Trial { failed, log: run.log })
+        Ok(Some(Trial { failed, log: run.log }))
     }
 }
 
-/// Makes a run that follows the choices, then the default.
-pub fn follow(slot: &mut Slot, choices: &[u16]) -> Result<Run> {
+/// Makes a run that follows the choices, then the default; nothing if Retake is asked to end.
+pub fn follow(slot: &mut Slot, choices: &[u16]) -> Result<Option<Run>> {
+    if launch::asked_to_end().is_some() {
+        return Ok(None);
+    }
     slot.start(&Plan::new(kind::STEADY, 0), choices)?;
-    loop {
+    while launch::asked_to_end().is_none() {
         wait_for_any(std::slice::from_ref(slot));
         if let Some(run) = slot.look()? {
-            return Ok(run);
+            return Ok(Some(run));
         }
     }
+    Ok(None)
 }
 
 impl shrink::Run for Shrinking<'_> {
@@ -45,7 +49,7 @@ impl shrink::Run for Shrinking<'_> {
         if self.started.elapsed() > TIME || self.problem.is_some() {
             return None;
         }
-        self.make(choices).map_err(|problem| self.problem = Some(problem)).ok()
+        self.make(choices).map_err(|problem| self.problem = Some(problem)).ok().flatten()
     }
 }
 
@@ -61,16 +65,4 @@ pub fn shrink(slot: &mut Slot, judge: &Judge, run: &Run, failure: Outcome) -> Re
         Some(problem) => Err(problem),
         None => Ok(shrunk.fails_again.then_some(shrunk)),
     }
-}
-
-/// `1 884 choices shrunk to 2: 1 preemption`.
-pub fn words(shrunk: &Shrunk) -> String {
-    let (before, after) = (shrunk.before, shrunk.cost);
-    let least = if shrunk.is_least { ", no fewer will do" } else { "" };
-    format!(
-        "{} shrunk to {}: {}{least}",
-        words::count(before.steps as u64, "choice"),
-        after.deviations,
-        words::count(after.preemptions as u64, "preemption")
-    )
 }
