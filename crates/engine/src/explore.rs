@@ -95,7 +95,7 @@ impl About {
 const ABLE_MAX: usize = 1024;
 
 struct Choosing {
-    chooser: MaybeUninit<Chooser<'static>>,
+    chooser: MaybeUninit<Chooser<&'static Plan, &'static [u16]>>,
     able: [Act; ABLE_MAX],
 }
 

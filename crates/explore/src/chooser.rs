@@ -19,6 +19,7 @@ use crate::random::Random;
 use crate::surw::Surw;
 use crate::walk::Walk;
 use crate::{Act, Choice, NOBODY, Point, THREADS, Threads, flag, steady};
+use core::ops::Deref;
 
 enum Strategy {
     Steady,
@@ -28,9 +29,10 @@ enum Strategy {
     Surw(Surw),
 }
 
-pub struct Chooser<'a> {
-    plan: &'a Plan,
-    prefix: &'a [u16],
+/// The plan and the prefix may be its own, or somebody else's.
+pub struct Chooser<P, C> {
+    plan: P,
+    prefix: C,
     /// The next entry of the prefix.
     at: usize,
     /// Turns owed, by thread, and their sum.
@@ -61,21 +63,22 @@ const LONG: u64 = 4000;
 /// are a loop that waits for something, and step back.
 pub const NAPS: u8 = 8;
 
-impl<'a> Chooser<'a> {
-    pub fn new(plan: &'a Plan, prefix: &'a [u16]) -> Chooser<'a> {
+impl<P: Deref<Target = Plan>, C: Deref<Target = [u16]>> Chooser<P, C> {
+    pub fn new(plan: P, prefix: C) -> Chooser<P, C> {
         let mut random = Random::new(plan.seed);
         let early = random.next() & 1 == 1;
         let strategy = match plan.kind {
             kind::WALK => Strategy::Walk(Walk),
-            kind::PCT => Strategy::Pct(Pct::new(plan, &mut random)),
+            kind::PCT => Strategy::Pct(Pct::new(&plan, &mut random)),
             kind::POS => Strategy::Pos(Pos::new()),
-            kind::SURW => Strategy::Surw(Surw::new(plan)),
+            kind::SURW => Strategy::Surw(Surw::new(&plan)),
             _ => Strategy::Steady,
         };
         let mut asleep = Threads::NONE;
         for act in plan.asleep() {
             asleep.put(act.thread);
         }
+        let patience = plan.length.saturating_mul(LONGER).saturating_add(LONG);
         Chooser {
             plan,
             prefix,
@@ -88,7 +91,7 @@ impl<'a> Chooser<'a> {
             strategy,
             random,
             early,
-            patience: plan.length.saturating_mul(LONGER).saturating_add(LONG),
+            patience,
             last: NOBODY,
             run: 0,
             naps: [0; THREADS],
