@@ -35,6 +35,7 @@ mod crew;
 mod cutter;
 mod descriptors;
 mod error;
+mod exploring;
 mod follow;
 mod forked;
 mod frame;
@@ -72,6 +73,7 @@ mod writer;
 
 pub use carrier::set_transport;
 pub use error::{Error, Result};
+pub use exploring::{Explore, Explored, Strategy, explore};
 pub use frame::{MESSAGE_MAX, NAME_MAX};
 pub use message::{Message, Partner};
 pub use mode::{Mode, set_mode};

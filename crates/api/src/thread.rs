@@ -1,12 +1,15 @@
 //! Threads, with the standard library's names: `use retake::thread` instead of `std::thread`.
 //!
 //! The standard library's threads are made and joined by calls that a recording sees; its parking is a futex, which none
-//! sees. Here a thread that is recorded parks at an object of libc's, so that it is on the tape who was unparked when.
-//! Everything else is the standard library's own.
+//! sees. Here a thread that is recorded parks at an object of libc's, so that it is on the tape who was unparked when. A thread
+//! that is explored makes others that are, and asks the exploration before it waits for them, sleeps or yields. Everything
+//! else is the standard library's own.
 
-use crate::sync::native::{NativeCondition, NativeMutex, is_recorded};
+use crate::exploring::part::{Child, Part};
+use crate::sync::native::{NativeCondition, NativeMutex, call, explored, is_ordered};
 use std::cell::OnceCell;
 use std::io;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub use std::thread::*;
@@ -33,19 +36,50 @@ impl Parker {
     fn mine() -> Arc<Parker> {
         MINE.with(|mine| mine.get_or_init(Parker::new).clone())
     }
+}
 
-    /// In a thread that was made with it: runs `f`.
-    fn run<T>(self: Arc<Parker>, f: impl FnOnce() -> T) -> T {
-        MINE.with(|mine| drop(mine.set(self)));
-        f()
+/// What a new thread is given: where it parks, and its part if whoever makes it is explored.
+struct Start {
+    parker: Arc<Parker>,
+    part: Option<Part>,
+}
+
+impl Start {
+    /// A thread is about to be made; in that scope, if it has an address.
+    #[track_caller]
+    fn new(scope: usize) -> Start {
+        let part = explored().and_then(|part| part.create(scope, Location::caller()));
+        Start { parker: Parker::new(), part }
+    }
+
+    /// What the new thread does: `f`, when it may.
+    fn given<T, F: FnOnce() -> T>(&self, f: F) -> impl FnOnce() -> T + use<T, F> {
+        let (parker, part) = (self.parker.clone(), self.part.clone());
+        move || {
+            MINE.with(|mine| drop(mine.set(parker)));
+            match part {
+                Some(part) => part.run(f),
+                None => f(),
+            }
+        }
+    }
+
+    /// The standard library could not make the thread.
+    fn failed(&self, error: io::Error) -> io::Error {
+        if let Some(part) = &self.part {
+            part.creates_not();
+        }
+        error
     }
 }
 
 /// As [`std::thread::park`].
+#[track_caller]
 pub fn park() {
-    if !is_recorded() {
+    if !is_ordered() {
         return std::thread::park();
     }
+    let _call = call("park", false);
     let mine = Parker::mine();
     let held = mine.lock.lock();
     while !mine.token.swap(false, Relaxed) {
@@ -54,15 +88,35 @@ pub fn park() {
 }
 
 /// As [`std::thread::park_timeout`].
+#[track_caller]
 pub fn park_timeout(time: Duration) {
-    if !is_recorded() {
+    if !is_ordered() {
         return std::thread::park_timeout(time);
     }
+    let _call = call("park with time-out", false);
     let mine = Parker::mine();
     let held = mine.lock.lock();
     if !mine.token.swap(false, Relaxed) {
         mine.rung.wait_for(&held, time);
         mine.token.store(false, Relaxed);
+    }
+}
+
+/// As [`std::thread::sleep`]; explored, it takes no time.
+#[track_caller]
+pub fn sleep(time: Duration) {
+    match explored() {
+        Some(part) => part.nap(Some(time), Location::caller()),
+        None => std::thread::sleep(time),
+    }
+}
+
+/// As [`std::thread::yield_now`].
+#[track_caller]
+pub fn yield_now() {
+    match explored() {
+        Some(part) => part.nap(None, Location::caller()),
+        None => std::thread::yield_now(),
     }
 }
 
@@ -74,10 +128,12 @@ pub struct Thread {
 }
 
 impl Thread {
+    #[track_caller]
     pub fn unpark(&self) {
-        if !is_recorded() {
+        if !is_ordered() {
             return self.inner.unpark();
         }
+        let _call = call("unpark", false);
         let _held = self.parker.lock.lock();
         self.parker.token.store(true, Relaxed);
         self.parker.rung.wake_one();
@@ -111,12 +167,13 @@ macro_rules! handle {
         pub struct $handle<$($scope,)? T> {
             inner: std::thread::$handle<$($scope,)? T>,
             thread: Thread,
+            child: Option<Child>,
         }
 
         impl<$($scope,)? T> $handle<$($scope,)? T> {
-            fn new(inner: std::thread::$handle<$($scope,)? T>, parker: Arc<Parker>) -> Self {
-                let thread = Thread { inner: inner.thread().clone(), parker };
-                Self { inner, thread }
+            fn new(inner: std::thread::$handle<$($scope,)? T>, start: Start) -> Self {
+                let thread = Thread { inner: inner.thread().clone(), parker: start.parker };
+                Self { inner, thread, child: start.part.map(|part| part.child()) }
             }
 
             pub fn thread(&self) -> &Thread {
@@ -125,12 +182,18 @@ macro_rules! handle {
 
             /// # Errors
             /// What the thread has panicked with.
+            #[track_caller]
             pub fn join(self) -> Result<T> {
+                if let (Some(child), Some(part)) = (self.child, explored()) {
+                    part.wait_for_end(child, Location::caller());
+                }
                 self.inner.join()
             }
 
+            #[track_caller]
             pub fn is_finished(&self) -> bool {
-                self.inner.is_finished()
+                let known = self.child.and_then(|child| explored()?.has_ended(child, Location::caller()));
+                known.unwrap_or_else(|| self.inner.is_finished())
             }
         }
     };
@@ -146,14 +209,14 @@ handle! {
 }
 
 /// As [`std::thread::spawn`].
+#[track_caller]
 pub fn spawn<F, T>(f: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let parker = Parker::new();
-    let given = parker.clone();
-    JoinHandle::new(std::thread::spawn(move || given.run(f)), parker)
+    let start = Start::new(0);
+    JoinHandle::new(std::thread::spawn(start.given(f)), start)
 }
 
 /// As [`std::thread::Builder`].
@@ -178,18 +241,19 @@ impl Builder {
 
     /// # Errors
     /// As the standard library's.
+    #[track_caller]
     pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let parker = Parker::new();
-        let given = parker.clone();
-        Ok(JoinHandle::new(self.0.spawn(move || given.run(f))?, parker))
+        let start = Start::new(0);
+        Ok(JoinHandle::new(self.0.spawn(start.given(f)).map_err(|error| start.failed(error))?, start))
     }
 
     /// # Errors
     /// As the standard library's.
+    #[track_caller]
     pub fn spawn_scoped<'scope, 'env, F, T>(
         self,
         scope: &'scope Scope<'scope, 'env>,
@@ -199,9 +263,9 @@ impl Builder {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        let parker = Parker::new();
-        let given = parker.clone();
-        Ok(ScopedJoinHandle::new(self.0.spawn_scoped(&scope.0, move || given.run(f))?, parker))
+        let start = Start::new(scope.address());
+        let made = self.0.spawn_scoped(&scope.0, start.given(f)).map_err(|error| start.failed(error))?;
+        Ok(ScopedJoinHandle::new(made, start))
     }
 }
 
@@ -211,24 +275,35 @@ impl Builder {
 pub struct Scope<'scope, 'env: 'scope>(std::thread::Scope<'scope, 'env>);
 
 impl<'scope> Scope<'scope, '_> {
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+
+    #[track_caller]
     pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
     where
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        let parker = Parker::new();
-        let given = parker.clone();
-        ScopedJoinHandle::new(self.0.spawn(move || given.run(f)), parker)
+        let start = Start::new(self.address());
+        ScopedJoinHandle::new(self.0.spawn(start.given(f)), start)
     }
 }
 
 /// As [`std::thread::scope`].
+#[track_caller]
 pub fn scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
+    let at = Location::caller();
     std::thread::scope(|inner| {
         // SAFETY: the one has the layout of the other.
-        f(unsafe { &*std::ptr::from_ref(inner).cast::<Scope<'_, 'env>>() })
+        let scope = unsafe { &*std::ptr::from_ref(inner).cast::<Scope<'_, 'env>>() };
+        let Some(part) = explored() else { return f(scope) };
+        // The standard library waits for the threads where no exploration sees it: they have to end before.
+        let result = catch_unwind(AssertUnwindSafe(|| f(scope)));
+        part.wait_for_scope(scope.address(), at);
+        result.unwrap_or_else(|payload| resume_unwind(payload))
     })
 }

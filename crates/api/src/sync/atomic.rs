@@ -1,9 +1,11 @@
 //! Atomics, as the standard library's.
 //!
 //! When the process is recorded, every operation is made under a mutex of libc's, so that its place in the order is on the
-//! tape. Fences order nothing that is seen, and are the standard ones.
+//! tape. Explored, every operation is a point, and all of them are in one order that everybody sees, whatever `Ordering` they
+//! ask for. Fences order nothing that is seen, and are the standard ones.
 
 use super::native::NativeMutex;
+use crate::exploring::part::Touch;
 use std::fmt;
 pub use std::sync::atomic::{Ordering, compiler_fence, fence};
 
@@ -22,26 +24,30 @@ macro_rules! atomic {
             }
 
             #[inline]
+            #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
-                let _held = self.native.lock();
+                let _held = self.native.touch(Touch::Load);
                 self.inner.load(order)
             }
 
             #[inline]
+            #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
-                let _held = self.native.lock();
+                let _held = self.native.touch(Touch::Change);
                 self.inner.store(value, order);
             }
 
             #[inline]
+            #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                let _held = self.native.lock();
+                let _held = self.native.touch(Touch::Change);
                 self.inner.swap(value, order)
             }
 
             /// # Errors
             /// As the standard library's.
             #[inline]
+            #[track_caller]
             pub fn compare_exchange(
                 &self,
                 current: $value,
@@ -49,13 +55,14 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                let _held = self.native.lock();
+                let _held = self.native.touch(Touch::Try);
                 self.inner.compare_exchange(current, new, success, failure)
             }
 
             /// # Errors
             /// As the standard library's.
             #[inline]
+            #[track_caller]
             pub fn compare_exchange_weak(
                 &self,
                 current: $value,
@@ -68,6 +75,7 @@ macro_rules! atomic {
 
             /// # Errors
             /// As the standard library's.
+            #[track_caller]
             pub fn fetch_update(
                 &self,
                 set: Ordering,
@@ -112,8 +120,9 @@ macro_rules! operations {
         impl $name {
             $(
                 #[inline]
+                #[track_caller]
                 pub fn $operation(&self, value: $value, order: Ordering) -> $value {
-                    let _held = self.native.lock();
+                    let _held = self.native.touch(Touch::Change);
                     self.inner.$operation(value, order)
                 }
             )*

@@ -1,5 +1,6 @@
 //! `Barrier`, as the standard library's: a mutex and a condition variable.
 
+use super::native::call;
 use super::{Condvar, Mutex};
 use std::fmt;
 
@@ -30,7 +31,9 @@ impl Barrier {
         Barrier { state: Mutex::new(State { waiting: 0, round: 0 }), condition: Condvar::new(), threads }
     }
 
+    #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
+        let _call = call("wait at barrier", false);
         let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let round = state.round;
         state.waiting += 1;

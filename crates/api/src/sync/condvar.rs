@@ -2,10 +2,10 @@
 
 use super::guard::wrap;
 use super::mutex::MutexGuard;
-use super::native::{NativeCondition, is_recorded};
+use super::native::{NativeCondition, Since, is_ordered};
 use std::fmt;
 use std::sync::LockResult;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// As [`std::sync::Condvar`].
 pub struct Condvar {
@@ -30,9 +30,10 @@ impl Condvar {
 
     /// # Errors
     /// As the standard library's.
+    #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let MutexGuard { inner, held, mutex } = guard;
-        if is_recorded() {
+        if is_ordered() {
             // While the native mutex is held nobody else comes to the standard one.
             drop(inner);
             self.native.wait(&held);
@@ -43,6 +44,7 @@ impl Condvar {
 
     /// # Errors
     /// As the standard library's.
+    #[track_caller]
     pub fn wait_while<'a, T>(
         &self,
         mut guard: MutexGuard<'a, T>,
@@ -56,13 +58,14 @@ impl Condvar {
 
     /// # Errors
     /// As the standard library's.
+    #[track_caller]
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         time: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let MutexGuard { inner, held, mutex } = guard;
-        if is_recorded() {
+        if is_ordered() {
             drop(inner);
             let over = !self.native.wait_for(&held, time);
             return wrap(mutex.guard(held), |guard| (guard, WaitTimeoutResult(over)));
@@ -74,13 +77,14 @@ impl Condvar {
 
     /// # Errors
     /// As the standard library's.
+    #[track_caller]
     pub fn wait_timeout_while<'a, T>(
         &self,
         mut guard: MutexGuard<'a, T>,
         time: Duration,
         mut condition: impl FnMut(&mut T) -> bool,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let start = Instant::now();
+        let start = Since::now();
         loop {
             if !condition(&mut guard) {
                 return Ok((guard, WaitTimeoutResult(false)));
@@ -90,12 +94,16 @@ impl Condvar {
         }
     }
 
+    #[inline]
+    #[track_caller]
     pub fn notify_one(&self) {
-        if is_recorded() { self.native.wake_one() } else { self.inner.notify_one() }
+        if is_ordered() { self.native.wake_one() } else { self.inner.notify_one() }
     }
 
+    #[inline]
+    #[track_caller]
     pub fn notify_all(&self) {
-        if is_recorded() { self.native.wake_all() } else { self.inner.notify_all() }
+        if is_ordered() { self.native.wake_all() } else { self.inner.notify_all() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What guards and locks have in common: a standard one inside, with a native one beside it that orders.
 
+use super::native::forgives;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 /// The standard result with one of our guards in place of the standard one, poisoned or not.
@@ -7,6 +8,7 @@ use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 pub fn wrap<S, G>(result: LockResult<S>, ours: impl FnOnce(S) -> G) -> LockResult<G> {
     match result {
         Ok(inner) => Ok(ours(inner)),
+        Err(poisoned) if forgives() => Ok(ours(poisoned.into_inner())),
         Err(poisoned) => Err(PoisonError::new(ours(poisoned.into_inner()))),
     }
 }

@@ -1,13 +1,13 @@
 //! Channels, as the standard library's `mpsc`.
 //!
-//! A channel that is made while the process is recorded is a queue under a mutex; otherwise it is the standard one.
+//! A channel that is made by a thread that is recorded or explored is a queue under a mutex; otherwise it is the standard one.
 
-use super::native::is_recorded;
+use super::native::{Since, call, is_ordered};
 use super::{Arc, Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::mpsc as standard;
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 struct Queue<T> {
     items: VecDeque<T>,
@@ -36,15 +36,19 @@ impl<T> Channel<T> {
         Arc::new(Channel { queue: Mutex::new(queue), came: Condvar::new(), went: Condvar::new(), bound })
     }
 
+    #[track_caller]
     fn lock(&self) -> Guard<'_, T> {
         self.queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    #[track_caller]
     fn wait<'a>(condition: &Condvar, guard: Guard<'a, T>) -> Guard<'a, T> {
         condition.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    #[track_caller]
     fn send(&self, item: T, may_wait: bool) -> Result<(), TrySendError<T>> {
+        let _call = call("send to channel", !may_wait);
         let mut queue = self.lock();
         loop {
             if !queue.has_receiver {
@@ -68,6 +72,7 @@ impl<T> Channel<T> {
         Ok(())
     }
 
+    #[track_caller]
     fn take(&self, queue: &mut Guard<'_, T>) -> Result<T, TryRecvError> {
         match queue.items.pop_front() {
             Some(item) => {
@@ -82,7 +87,9 @@ impl<T> Channel<T> {
         }
     }
 
+    #[track_caller]
     fn receive(&self) -> Result<T, RecvError> {
+        let _call = call("receive from channel", false);
         let mut queue = self.lock();
         loop {
             match self.take(&mut queue) {
@@ -93,8 +100,10 @@ impl<T> Channel<T> {
         }
     }
 
+    #[track_caller]
     fn receive_for(&self, time: Duration) -> Result<T, RecvTimeoutError> {
-        let start = Instant::now();
+        let _call = call("receive from channel with time-out", false);
+        let start = Since::now();
         let mut queue = self.lock();
         loop {
             match self.take(&mut queue) {
@@ -108,11 +117,15 @@ impl<T> Channel<T> {
         }
     }
 
+    #[track_caller]
     fn add_sender(&self) {
+        let _call = call("clone sender of channel", false);
         self.lock().senders += 1;
     }
 
+    #[track_caller]
     fn drop_sender(&self) {
+        let _call = call("drop sender of channel", false);
         let mut queue = self.lock();
         queue.senders -= 1;
         if queue.senders == 0 {
@@ -120,12 +133,15 @@ impl<T> Channel<T> {
         }
     }
 
+    #[track_caller]
     fn drop_receiver(&self) {
+        let call = call("drop receiver of channel", false);
         let mut queue = self.lock();
         queue.has_receiver = false;
         let left = std::mem::take(&mut queue.items);
         self.went.notify_all();
         drop(queue);
+        drop(call);
         drop(left);
     }
 }
@@ -145,7 +161,7 @@ pub struct Receiver<T>(Half<standard::Receiver<T>, T>);
 
 /// As [`std::sync::mpsc::channel`].
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    if is_recorded() {
+    if is_ordered() {
         let channel = Channel::new(None);
         return (Sender(Half::Own(channel.clone())), Receiver(Half::Own(channel)));
     }
@@ -155,7 +171,7 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 
 /// As [`std::sync::mpsc::sync_channel`].
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
-    if is_recorded() {
+    if is_ordered() {
         let channel = Channel::new(Some(bound));
         return (SyncSender(Half::Own(channel.clone())), Receiver(Half::Own(channel)));
     }
@@ -172,6 +188,7 @@ fn plain<T>(error: TrySendError<T>) -> SendError<T> {
 impl<T> Sender<T> {
     /// # Errors
     /// As the standard library's.
+    #[track_caller]
     pub fn send(&self, item: T) -> Result<(), SendError<T>> {
         match &self.0 {
             Half::Standard(sender) => sender.send(item),
@@ -183,6 +200,7 @@ impl<T> Sender<T> {
 impl<T> SyncSender<T> {
     /// # Errors
     /// As the standard library's.
+    #[track_caller]
     pub fn send(&self, item: T) -> Result<(), SendError<T>> {
         match &self.0 {
             Half::Standard(sender) => sender.send(item),
@@ -192,6 +210,7 @@ impl<T> SyncSender<T> {
 
     /// # Errors
     /// As the standard library's.
+    #[track_caller]
     pub fn try_send(&self, item: T) -> Result<(), TrySendError<T>> {
         match &self.0 {
             Half::Standard(sender) => sender.try_send(item),
@@ -229,6 +248,7 @@ senders! { Sender SyncSender }
 impl<T> Receiver<T> {
     /// # Errors
     /// As the standard library's.
+    #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
         match &self.0 {
             Half::Standard(receiver) => receiver.recv(),
@@ -238,15 +258,20 @@ impl<T> Receiver<T> {
 
     /// # Errors
     /// As the standard library's.
+    #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         match &self.0 {
             Half::Standard(receiver) => receiver.try_recv(),
-            Half::Own(channel) => channel.take(&mut channel.lock()),
+            Half::Own(channel) => {
+                let _call = call("try to receive from channel", true);
+                channel.take(&mut channel.lock())
+            }
         }
     }
 
     /// # Errors
     /// As the standard library's.
+    #[track_caller]
     pub fn recv_timeout(&self, time: Duration) -> Result<T, RecvTimeoutError> {
         match &self.0 {
             Half::Standard(receiver) => receiver.recv_timeout(time),

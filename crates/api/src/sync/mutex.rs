@@ -26,6 +26,7 @@ impl<T: ?Sized> Mutex<T> {
     /// # Errors
     /// As the standard library's.
     #[inline]
+    #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let held = self.native.lock();
         self.guard(held)
@@ -39,6 +40,7 @@ impl<T: ?Sized> Mutex<T> {
 
     /// # Errors
     /// As the standard library's.
+    #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let Some(held) = self.native.try_lock() else { return Err(TryLockError::WouldBlock) };
         wrap_try(self.inner.try_lock(), |inner| MutexGuard { inner, held, mutex: self })

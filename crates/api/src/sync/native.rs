@@ -1,25 +1,94 @@
-//! libc's objects, which the shim catches, and the question whether the shim is there.
+//! What orders threads at an object: libc's objects, which the shim catches, when the process is recorded; the exploration,
+//! when the thread is explored; nothing otherwise.
+//!
+//! libc's object is not touched while a thread is explored, and a process that is recorded explores nothing. So the first
+//! word of the object is the exploration's then: the name of the object in the present run.
 
+use crate::exploring::part::{Called, Part, Touch, called, part, stay};
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use std::time::Duration;
+use std::panic::Location;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
-static SEEN: AtomicU8 = AtomicU8::new(0);
+static SEEN: AtomicU8 = AtomicU8::new(UNKNOWN);
+const UNKNOWN: u8 = 0;
+/// Nobody orders anything.
+const FREE: u8 = 1;
+const RECORDED: u8 = 2;
+/// There has been an exploration in this process: some of its threads may be explored.
+const EXPLORES: u8 = 3;
 
-/// Whether this process is recorded or replayed: then the shim is loaded, and libc's objects have to be used.
+/// Whether this thread is put in order: its process is recorded or replayed, or it is explored.
 #[inline]
-pub fn is_recorded() -> bool {
-    match SEEN.load(Relaxed) {
-        0 => look(),
-        seen => seen == 2,
-    }
+pub fn is_ordered() -> bool {
+    SEEN.load(Relaxed) != FREE && look()
 }
 
 #[cold]
 fn look() -> bool {
-    let recorded = crate::mode::is_caught();
-    SEEN.store(1 + u8::from(recorded), Relaxed);
-    recorded
+    match SEEN.load(Relaxed) {
+        UNKNOWN => {
+            let seen = if crate::mode::is_caught() { RECORDED } else { FREE };
+            let _ = SEEN.compare_exchange(UNKNOWN, seen, Relaxed, Relaxed);
+            is_ordered()
+        }
+        EXPLORES => part().is_some(),
+        seen => seen == RECORDED,
+    }
+}
+
+/// From now on threads of this process may be explored. False if it is recorded.
+pub fn explore() -> bool {
+    look();
+    let _ = SEEN.compare_exchange(FREE, EXPLORES, Relaxed, Relaxed);
+    SEEN.load(Relaxed) == EXPLORES
+}
+
+/// The part of a thread that is explored; nothing if the process is recorded.
+pub fn explored() -> Option<Part> {
+    if SEEN.load(Relaxed) == EXPLORES { part() } else { None }
+}
+
+/// Until it is dropped, what this thread does is one operation to an exploration. Not around code of the program.
+#[inline]
+pub fn call(what: &'static str, polls: bool) -> Option<Called> {
+    (SEEN.load(Relaxed) == EXPLORES).then(|| called(what, polls))
+}
+
+/// Whether this thread is being unwound because its exploration has ended its run. Locks are poisoned then that are not so in
+/// the program, and whoever drops something must not panic over that.
+#[cold]
+pub fn forgives() -> bool {
+    std::thread::panicking() && explored().is_some_and(|part| part.is_over())
+}
+
+/// When something began, by the clock that counts for this thread.
+pub enum Since {
+    Real(Instant),
+    Virtual(Duration, Part),
+}
+
+impl Since {
+    pub fn now() -> Since {
+        match explored() {
+            Some(part) => Since::Virtual(part.now(), part),
+            None => Since::Real(Instant::now()),
+        }
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        match self {
+            Since::Real(start) => start.elapsed(),
+            Since::Virtual(start, part) => part.now() - *start,
+        }
+    }
+}
+
+/// The first word of an object of libc's, for the exploration.
+fn mark<T>(object: &UnsafeCell<T>) -> &AtomicU64 {
+    const { assert!(size_of::<T>() >= 8 && align_of::<T>() >= 8) };
+    // SAFETY: large enough and aligned; all who use it now use it as this word.
+    unsafe { AtomicU64::from_ptr(object.get().cast()) }
 }
 
 /// A plain mutex of libc's.
@@ -36,37 +105,96 @@ impl NativeMutex {
         NativeMutex(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER))
     }
 
-    /// Takes it, if this process is recorded, until the result is dropped.
+    /// Takes it, if this thread is ordered, until the result is dropped.
     #[inline]
+    #[track_caller]
     pub fn lock(&self) -> Held<'_> {
-        if is_recorded() { self.lock_now() } else { Held(None) }
+        if is_ordered() { self.lock_now("lock mutex") } else { Held(None) }
     }
 
-    fn lock_now(&self) -> Held<'_> {
+    /// The same, which is called `what` in an exploration.
+    #[inline]
+    #[track_caller]
+    pub fn lock_for(&self, what: &'static str) -> Held<'_> {
+        if is_ordered() { self.lock_now(what) } else { Held(None) }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn lock_now(&self, what: &'static str) -> Held<'_> {
+        if let Some(part) = explored() {
+            return Held(part.lock(mark(&self.0), what, Location::caller()).then_some(self));
+        }
         // SAFETY: a valid mutex.
         unsafe { libc::pthread_mutex_lock(self.0.get()) };
         Held(Some(self))
     }
 
-    /// Takes it, if this process is recorded; `None` if another thread has it.
+    /// Takes it, if this process is recorded, for one operation on an atomic; an exploration needs no more than a point.
+    #[inline]
+    #[track_caller]
+    pub fn touch(&self, how: Touch) -> Held<'_> {
+        if is_ordered() { self.touch_now(how) } else { Held(None) }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn touch_now(&self, how: Touch) -> Held<'_> {
+        match explored() {
+            Some(part) => {
+                part.touch(mark(&self.0), how, Location::caller());
+                Held(None)
+            }
+            None => self.lock_now(""),
+        }
+    }
+
+    /// Takes it, if this thread is ordered; `None` if another thread has it.
+    #[track_caller]
     pub fn try_lock(&self) -> Option<Held<'_>> {
-        if !is_recorded() {
+        if !is_ordered() {
             return Some(Held(None));
+        }
+        if let Some(part) = explored() {
+            return match part.try_lock(mark(&self.0), Location::caller()) {
+                Some(true) => Some(Held(Some(self))),
+                Some(false) => None,
+                None => Some(Held(None)),
+            };
         }
         // SAFETY: a valid mutex.
         (unsafe { libc::pthread_mutex_trylock(self.0.get()) } == 0).then(|| Held(Some(self)))
     }
 }
 
+impl NativeMutex {
+    #[cold]
+    fn unlock(&self) {
+        match explored() {
+            Some(part) => part.unlock(mark(&self.0), Location::caller()),
+            None => {
+                // SAFETY: this thread holds it: guards do not go to other threads.
+                unsafe { libc::pthread_mutex_unlock(self.0.get()) };
+            }
+        }
+    }
+}
+
 /// A mutex of libc's that is held, or none.
 pub struct Held<'a>(Option<&'a NativeMutex>);
+
+impl<'a> Held<'a> {
+    /// The mutex, for a thread that is ordered. It has none only if its run has ended: then nobody will wake it.
+    fn mutex(&self) -> &'a NativeMutex {
+        self.0.unwrap_or_else(|| stay())
+    }
+}
 
 impl Drop for Held<'_> {
     #[inline]
     fn drop(&mut self) {
         if let Some(mutex) = self.0 {
-            // SAFETY: this thread holds it: guards do not go to other threads.
-            unsafe { libc::pthread_mutex_unlock(mutex.0.get()) };
+            mutex.unlock();
         }
     }
 }
@@ -85,16 +213,25 @@ impl NativeCondition {
     }
 
     /// Gives the mutex up, waits, takes it again.
+    #[track_caller]
     pub fn wait(&self, held: &Held<'_>) {
-        if let Some(mutex) = held.0 {
-            // SAFETY: a valid condition variable, and a mutex that this thread holds.
-            unsafe { libc::pthread_cond_wait(self.0.get(), mutex.0.get()) };
+        let mutex = held.mutex();
+        match explored() {
+            Some(part) => drop(part.wait(mark(&self.0), mark(&mutex.0), None, Location::caller())),
+            None => {
+                // SAFETY: a valid condition variable, and a mutex that this thread holds.
+                unsafe { libc::pthread_cond_wait(self.0.get(), mutex.0.get()) };
+            }
         }
     }
 
     /// The same, for so long at most. False when the time was over.
+    #[track_caller]
     pub fn wait_for(&self, held: &Held<'_>, time: Duration) -> bool {
-        let Some(mutex) = held.0 else { return true };
+        let mutex = held.mutex();
+        if let Some(part) = explored() {
+            return part.wait(mark(&self.0), mark(&mutex.0), Some(time), Location::caller());
+        }
         // SAFETY: as above; the time lives on the stack.
         unsafe {
             let mut until: libc::timespec = std::mem::zeroed();
@@ -110,12 +247,20 @@ impl NativeCondition {
         }
     }
 
+    #[track_caller]
     pub fn wake_one(&self) {
+        if let Some(part) = explored() {
+            return part.wake(mark(&self.0), false, Location::caller());
+        }
         // SAFETY: a valid condition variable.
         unsafe { libc::pthread_cond_signal(self.0.get()) };
     }
 
+    #[track_caller]
     pub fn wake_all(&self) {
+        if let Some(part) = explored() {
+            return part.wake(mark(&self.0), true, Location::caller());
+        }
         // SAFETY: a valid condition variable.
         unsafe { libc::pthread_cond_broadcast(self.0.get()) };
     }
@@ -134,14 +279,61 @@ impl NativeRwLock {
         NativeRwLock(UnsafeCell::new(libc::PTHREAD_RWLOCK_INITIALIZER))
     }
 
-    /// Takes it by `how`, if this process is recorded; `None` if that did not work.
-    pub fn take(&self, how: unsafe extern "C" fn(*mut libc::pthread_rwlock_t) -> i32) -> Option<HeldRw<'_>> {
-        if !is_recorded() {
-            return Some(HeldRw(None));
-        }
-        // SAFETY: a valid lock, and a function of libc's that takes it.
-        (unsafe { how(self.0.get()) } == 0).then(|| HeldRw(Some(self)))
+    /// Takes it, if this thread is ordered; `None` if that did not work.
+    #[inline]
+    #[track_caller]
+    pub fn take(&self, how: How) -> Option<HeldRw<'_>> {
+        if is_ordered() { self.take_now(how) } else { Some(HeldRw(None)) }
     }
+
+    #[cold]
+    #[track_caller]
+    fn take_now(&self, how: How) -> Option<HeldRw<'_>> {
+        if let Some(part) = explored() {
+            let (mark, at) = (mark(&self.0), Location::caller());
+            let taken = match how {
+                How::Read => part.read(mark, at).then_some(true),
+                How::Write => part.write(mark, at).then_some(true),
+                How::TryRead => part.try_read(mark, at),
+                How::TryWrite => part.try_write(mark, at),
+            };
+            return match taken {
+                Some(true) => Some(HeldRw(Some(self))),
+                Some(false) => None,
+                None => Some(HeldRw(None)),
+            };
+        }
+        // SAFETY: a valid lock.
+        let failed = unsafe {
+            match how {
+                How::Read => libc::pthread_rwlock_rdlock(self.0.get()),
+                How::Write => libc::pthread_rwlock_wrlock(self.0.get()),
+                How::TryRead => libc::pthread_rwlock_tryrdlock(self.0.get()),
+                How::TryWrite => libc::pthread_rwlock_trywrlock(self.0.get()),
+            }
+        };
+        (failed == 0).then(|| HeldRw(Some(self)))
+    }
+
+    #[cold]
+    fn release(&self) {
+        match explored() {
+            Some(part) => part.release(mark(&self.0), Location::caller()),
+            None => {
+                // SAFETY: this thread holds it.
+                unsafe { libc::pthread_rwlock_unlock(self.0.get()) };
+            }
+        }
+    }
+}
+
+/// The ways to take a lock for readers and writers.
+#[derive(Clone, Copy)]
+pub enum How {
+    Read,
+    Write,
+    TryRead,
+    TryWrite,
 }
 
 /// A lock of libc's that is held, or none.
@@ -151,8 +343,7 @@ impl Drop for HeldRw<'_> {
     #[inline]
     fn drop(&mut self) {
         if let Some(lock) = self.0 {
-            // SAFETY: this thread holds it.
-            unsafe { libc::pthread_rwlock_unlock(lock.0.get()) };
+            lock.release();
         }
     }
 }

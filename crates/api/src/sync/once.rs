@@ -1,6 +1,7 @@
 //! `Once`, as the standard library's.
 
 use super::native::NativeMutex;
+use crate::exploring::part::Touch;
 use std::fmt;
 use std::sync::OnceState;
 
@@ -17,19 +18,22 @@ impl Once {
     }
 
     #[inline]
+    #[track_caller]
     pub fn call_once(&self, f: impl FnOnce()) {
-        let _held = self.native.lock();
+        let _held = self.native.lock_for("call once");
         self.inner.call_once(f);
     }
 
+    #[track_caller]
     pub fn call_once_force(&self, f: impl FnOnce(&OnceState)) {
-        let _held = self.native.lock();
+        let _held = self.native.lock_for("call once");
         self.inner.call_once_force(f);
     }
 
     #[inline]
+    #[track_caller]
     pub fn is_completed(&self) -> bool {
-        let _held = self.native.lock();
+        let _held = self.native.touch(Touch::Load);
         self.inner.is_completed()
     }
 }

@@ -4,7 +4,7 @@
 //! `door` by whoever looks, so that it is on the tape who found the value there and who did not. A look never waits for a
 //! value that is being made.
 
-use super::native::{NativeCondition, NativeMutex, is_recorded};
+use super::native::{NativeCondition, NativeMutex, call, is_ordered};
 use std::fmt;
 use std::ops::Deref;
 
@@ -23,7 +23,9 @@ impl<T> OnceLock<T> {
     }
 
     #[inline]
+    #[track_caller]
     pub fn get(&self) -> Option<&T> {
+        let _call = call("look at once-lock", true);
         let _door = self.door.lock();
         self.inner.get()
     }
@@ -33,10 +35,12 @@ impl<T> OnceLock<T> {
     }
 
     /// Waits until there is a value.
+    #[track_caller]
     pub fn wait(&self) -> &T {
-        if !is_recorded() {
+        if !is_ordered() {
             return self.inner.wait();
         }
+        let _call = call("wait for once-lock", false);
         let door = self.door.lock();
         loop {
             if let Some(value) = self.inner.get() {
@@ -48,20 +52,22 @@ impl<T> OnceLock<T> {
 
     /// # Errors
     /// The value, if there is one already.
+    #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
-        let _first = self.first.lock();
+        let _first = self.first.lock_for("set once-lock");
         self.put(value)
     }
 
     #[inline]
+    #[track_caller]
     pub fn get_or_init(&self, f: impl FnOnce() -> T) -> &T {
-        if !is_recorded() {
+        if !is_ordered() {
             return self.inner.get_or_init(f);
         }
         if let Some(value) = self.get() {
             return value;
         }
-        let _first = self.first.lock();
+        let _first = self.first.lock_for("set once-lock");
         if self.get().is_none() {
             let _ = self.put(f());
         }
@@ -77,10 +83,12 @@ impl<T> OnceLock<T> {
         self.inner.take()
     }
 
+    #[track_caller]
     fn put(&self, value: T) -> Result<(), T> {
+        let _call = call("set once-lock", false);
         let _door = self.door.lock();
         let put = self.inner.set(value);
-        if is_recorded() {
+        if is_ordered() {
             self.made.wake_all();
         }
         put
@@ -134,6 +142,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// # Panics
     /// If making the value has panicked.
     #[inline]
+    #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
         this.value.get_or_init(|| {
             let make = this.make.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();

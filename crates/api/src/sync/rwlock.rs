@@ -1,7 +1,7 @@
 //! `RwLock`, as the standard library's.
 
 use super::guard::{guard, guard_mut, lock, wrap, wrap_try};
-use super::native::{HeldRw, NativeRwLock};
+use super::native::{HeldRw, How, NativeRwLock};
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
 /// As [`std::sync::RwLock`].
@@ -35,16 +35,18 @@ macro_rules! ways {
     ($($name:ident $how:ident, $try:ident $try_how:ident, $guard:ident;)*) => {$(
         /// # Errors
         /// As the standard library's.
+        #[track_caller]
         pub fn $name(&self) -> LockResult<$guard<'_, T>> {
             // It fails only for a thread that has it already, where the standard lock would block for ever, too.
-            let _held = self.native.take(libc::$how).expect("the thread does not hold the lock already");
+            let _held = self.native.take(How::$how).expect("the thread does not hold the lock already");
             wrap(self.inner.$name(), |inner| $guard { inner, _held })
         }
 
         /// # Errors
         /// As the standard library's.
+        #[track_caller]
         pub fn $try(&self) -> TryLockResult<$guard<'_, T>> {
-            let Some(_held) = self.native.take(libc::$try_how) else { return Err(TryLockError::WouldBlock) };
+            let Some(_held) = self.native.take(How::$try_how) else { return Err(TryLockError::WouldBlock) };
             wrap_try(self.inner.$try(), |inner| $guard { inner, _held })
         }
     )*};
@@ -52,7 +54,7 @@ macro_rules! ways {
 
 impl<T: ?Sized> RwLock<T> {
     ways! {
-        read pthread_rwlock_rdlock, try_read pthread_rwlock_tryrdlock, RwLockReadGuard;
-        write pthread_rwlock_wrlock, try_write pthread_rwlock_trywrlock, RwLockWriteGuard;
+        read Read, try_read TryRead, RwLockReadGuard;
+        write Write, try_write TryWrite, RwLockWriteGuard;
     }
 }
