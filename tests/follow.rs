@@ -126,6 +126,23 @@ fn a_schedule_forces_each_last_value() {
     }
 }
 
+/// A try gets what is free, unless the schedule says otherwise.
+#[test]
+fn a_schedule_says_what_comes_of_a_try() {
+    let place = Place::new("says", "tries");
+    for (steps, said) in [
+        ("0,0,1,1,1,1,0,0,0,0", "got it\n"),
+        ("0,0,1,1=0,1,1,0,0,0,0", "got it\n"),
+        ("0,0,0,1,1,1,0,0,0", "busy\n"),
+        ("0,0,1,1=EBUSY,1,0,0,0,0", "busy\n"),
+    ] {
+        fs::write(place.dir.join("schedule.txt"), format!("points all\n{steps}\n")).expect("the schedule is written");
+        let outcome = place.follow("schedule.txt");
+        followed(&outcome, steps);
+        assert_eq!(String::from_utf8_lossy(&outcome.stdout), said, "{steps}");
+    }
+}
+
 /// A timed wait counts as unlock and lock, and times out.
 #[test]
 fn timed_waits_time_out() {
@@ -173,6 +190,10 @@ fn a_schedule_that_cannot_be_followed_is_refused_with_the_reason() {
         ("one_thread", "too_long", "0,0,1,1,0,0,0"),
         ("one_thread", "not_a_number", "0,0,x"),
         ("one_thread", "no_such_points", "points few\n0"),
+        ("tries", "cannot_succeed", "points all\n0,0,0,1,1=0"),
+        ("tries", "cannot_return", "points all\n0,0,0=EBUSY"),
+        ("tries", "no_such_outcome", "points all\n0,0,1,1=maybe"),
+        ("tries", "says_too_much", "0,0,1,1=EBUSY"),
     ] {
         let place = Place::new(name, program);
         let file = place.dir.join("schedule.txt");
@@ -201,6 +222,26 @@ fn a_take_is_followed_as_a_schedule() {
         "thread_tree",
         "once_who",
         "files",
+        // Tries that failed, waits that were too late, values that were read.
+        "mutex_trylock",
+        "mutex_timedlock",
+        "rwlock_try",
+        "rwlock_timed",
+        "sem_try",
+        "sem_timed",
+        "sem_order",
+        "cond_timedwait",
+        "cond_clockwait",
+        "spin_order",
+        "thread_tryjoin",
+        "thread_timedjoin",
+        // Owners that have died; unlocked by others than who locked.
+        "mutex_robust",
+        "mutex_relay",
+        // Who runs what is run once; C++'s own locks.
+        "cxx_once",
+        "cxx_static",
+        "cxx_mutex",
     ] {
         let place = Place::new("take", program);
         let recorded = place.retake(&["record", "-q", "-o", "take"], true);

@@ -68,7 +68,7 @@ pub struct Plan {
 impl Plan {
     /// Lays the schedule down in the take.
     pub fn write(&self, take: &Path) -> Result<Following<'_>> {
-        let length = self.schedule.threads.len();
+        let length = self.schedule.steps.len();
         let (at, _) = create_map(&take.join(FILE), size(length))?;
         let header = Header {
             magic: MAGIC,
@@ -84,11 +84,13 @@ impl Plan {
             ended: AtomicU32::new(0),
         };
         let following = Following { plan: self, at: at.cast(), told: false };
-        // SAFETY: the file is large enough for the header and twice the schedule, and nobody else has it yet.
+        // SAFETY: the file is large enough for the header and its lists, and nobody else has it yet.
         unsafe { following.at.write(header) };
-        for (step, thread) in self.schedule.threads.iter().enumerate() {
-            following.steps()[step].store(*thread, Relaxed);
-            following.steps()[length + step].store(NOBODY, Relaxed);
+        let [given, followed, outcomes] = following.lists();
+        for (index, step) in self.schedule.steps.iter().enumerate() {
+            given[index].store(step.thread, Relaxed);
+            followed[index].store(NOBODY, Relaxed);
+            outcomes[index].store(step.outcome, Relaxed);
         }
         Ok(following)
     }
@@ -108,10 +110,13 @@ impl Following<'_> {
         unsafe { &*self.at }
     }
 
-    fn steps(&self) -> &[AtomicU32] {
-        let length = 2 * self.plan.schedule.threads.len();
+    /// The three lists: given, followed, outcomes.
+    fn lists(&self) -> [&[AtomicU32]; 3] {
+        let length = self.plan.schedule.steps.len();
         // SAFETY: the file is that long.
-        unsafe { std::slice::from_raw_parts(self.at.add(1).cast(), length) }
+        [0, 1, 2].map(|list| unsafe {
+            std::slice::from_raw_parts(self.at.add(1).cast::<AtomicU32>().add(list * length), length)
+        })
     }
 
     /// Called now and then while the program runs.
@@ -120,7 +125,7 @@ impl Following<'_> {
             return Verdict::GoOn;
         }
         self.told = true;
-        let all = words::count(self.plan.schedule.threads.len() as u64, "step");
+        let all = words::count(self.plan.schedule.steps.len() as u64, "step");
         match self.plan.then {
             Then::Hang => say(format_args!(
                 "the schedule is at its end ({all}); the program waits: gdb -p {child} looks at it, Ctrl-C ends it"
@@ -136,7 +141,7 @@ impl Following<'_> {
         if let Some(text) = session.report() {
             return Err(Refused::parse(&text).failure(symbols, take));
         }
-        let (given, followed) = self.steps().split_at(self.plan.schedule.threads.len());
+        let [given, followed, _] = self.lists();
         let done = (self.header().step.load(Acquire) as usize).min(given.len());
         for step in 0..done {
             let (given, followed) = (given[step].load(Relaxed), followed[step].load(Relaxed));

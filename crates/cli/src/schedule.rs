@@ -4,21 +4,24 @@
 //! # anything
 //! points all          (or: points p-rep, which is meant where nothing is said)
 //! 0,0,1 2
-//! 1
+//! 1=EBUSY             (the operation of this step fails so)
 //! ```
 //! Numbers of threads, in the order of their creation, separated by commas, blanks or lines. Brackets around the whole
-//! are passed over, because the tools that make schedules print them.
+//! are passed over, because the tools that make schedules print them. Behind a number may stand what the operation
+//! returns, if it could return something else: `=0`, an error by name, the value of a semaphore; or `=runs`, if the thread
+//! runs what is run once.
 
 use crate::Ending;
 use crate::develop;
-use crate::status::{Context, Failure, Result, Status};
+use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::Store;
 use crate::take::Take;
-use retake_analysis::History;
+use retake_analysis::{Finding, History};
 use retake_tape::op::Op;
+use retake_tape::reader::Tape;
 use retake_tape::rich::WAITS;
-use retake_tape::schedule::{STEPS_MAX, points};
-use std::collections::HashMap;
+use retake_tape::schedule::{STEPS_MAX, outcome, points};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
@@ -48,7 +51,48 @@ pub fn main(args: Args) -> Result<Ending> {
 pub struct Schedule {
     /// See [`points`].
     pub points: u32,
-    pub threads: Vec<u32>,
+    pub steps: Vec<Step>,
+}
+
+/// Which thread, and what its operation returns: see [`outcome`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub thread: u32,
+    pub outcome: u32,
+}
+
+/// The errors by which tries and timed waits fail.
+const ERRORS: [(&str, i32); 3] = [("EBUSY", libc::EBUSY), ("EAGAIN", libc::EAGAIN), ("ETIMEDOUT", libc::ETIMEDOUT)];
+const RUNS: &str = "runs";
+
+impl Step {
+    fn parse(word: &str) -> std::result::Result<Step, String> {
+        let (thread, said) = word.split_once('=').map_or((word, None), |(thread, said)| (thread, Some(said)));
+        let thread = thread.parse().ok().filter(|thread| *thread < 1 << 24);
+        let thread = thread.ok_or_else(|| format!("`{word}` is not the number of a thread"))?;
+        let Some(said) = said else { return Ok(Step { thread, outcome: outcome::UNSAID }) };
+        let error = ERRORS.iter().find(|(name, _)| *name == said).map(|(_, error)| *error as u32);
+        let runs = (said == RUNS).then_some(outcome::RUNS);
+        let value = || said.parse().ok().filter(|value| *value <= outcome::RESULT_MAX);
+        let outcome = error.or(runs).or_else(value);
+        outcome.map(|outcome| Step { thread, outcome }).ok_or_else(|| {
+            format!(
+                "`{word}`: behind = comes what the operation returns: 0, EBUSY, EAGAIN, ETIMEDOUT, a value, or {RUNS}"
+            )
+        })
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.thread)?;
+        match (self.outcome, ERRORS.iter().find(|(_, error)| *error as u32 == self.outcome)) {
+            (outcome::UNSAID, _) => Ok(()),
+            (outcome::RUNS, _) => write!(f, "={RUNS}"),
+            (_, Some((name, _))) => write!(f, "={name}"),
+            (value, None) => write!(f, "={value}"),
+        }
+    }
 }
 
 impl Schedule {
@@ -69,12 +113,12 @@ impl Schedule {
     }
 
     pub fn parse(text: &str) -> std::result::Result<Schedule, String> {
-        let mut schedule = Schedule { points: points::P_REP, threads: Vec::new() };
+        let mut schedule = Schedule { points: points::P_REP, steps: Vec::new() };
         for (number, line) in text.lines().enumerate() {
             let at = |why: &str| format!("line {}: {why}", number + 1);
             let line = line.split('#').next().unwrap_or("").trim();
             if let Some(kind) = line.strip_prefix("points") {
-                if !schedule.threads.is_empty() {
+                if !schedule.steps.is_empty() {
                     return Err(at("`points` must come before the first step"));
                 }
                 schedule.points = match kind.trim_matches([' ', ':', '\t']) {
@@ -86,11 +130,14 @@ impl Schedule {
             }
             let words = line.split(|c: char| c.is_whitespace() || ",()[]".contains(c)).filter(|word| !word.is_empty());
             for word in words {
-                let thread = word.parse().ok().filter(|thread| *thread < 1 << 24);
-                schedule.threads.push(thread.ok_or_else(|| at(&format!("`{word}` is not the number of a thread")))?);
+                schedule.steps.push(Step::parse(word).map_err(|why| at(&why))?);
             }
         }
-        match schedule.threads.len() {
+        let says = schedule.steps.iter().any(|step| step.outcome != outcome::UNSAID);
+        if says && schedule.points != points::ALL {
+            return Err("only a schedule that begins with `points all` can say what operations return".into());
+        }
+        match schedule.steps.len() {
             0 => Err("there is no step in it".into()),
             length if length > STEPS_MAX => Err(format!("it has {length} steps; {STEPS_MAX} is the most")),
             _ => Ok(schedule),
@@ -100,14 +147,16 @@ impl Schedule {
     /// The order of a take's first process, as a schedule of all points. Any order that respects what the threads waited
     /// for would do; this is the one in which the operations were noted.
     pub fn of_take(store: &Store, take: Take, trust: bool) -> Result<Schedule> {
-        let (_, rich) = develop::rich_tapes(store, take, trust, "schedule")?;
+        let (take, rich) = develop::rich_tapes(store, take, trust, "schedule")?;
+        warn_of_foreign_unlocks(&take, &rich)?;
         let root = History::new(&rich);
         let owners: Vec<(String, u64)> =
             root.threads().iter().map(|(tape, thread)| (tape.name(), thread.header.number.into())).collect();
         let main = owners.iter().filter(|(process, _)| process == "0").map(|(_, number)| *number).min();
         let mut indexes: HashMap<u64, u32> = main.into_iter().map(|number| (number, 0)).collect();
         // The main thread runs to its first point.
-        let mut threads = vec![0];
+        let mut steps = vec![Step { thread: 0, outcome: outcome::UNSAID }];
+        let mut ended = HashSet::new();
         let mut arrivals = Arrivals::default();
         for note in root {
             let (process, number) = &owners[note.thread];
@@ -119,14 +168,46 @@ impl Schedule {
                 let next = indexes.len() as u32;
                 indexes.insert(rich.version, next);
             }
-            let Some(&index) = indexes.get(number) else { continue };
-            if rich.op == Op::Barrier {
-                arrivals.pass(&mut threads, index, rich.object, rich.result);
+            // What destructors do when a thread's function has ended is not scheduled.
+            let Some(&index) = indexes.get(number).filter(|index| !ended.contains(*index)) else { continue };
+            if rich.op == Op::ThreadEnd {
+                ended.insert(index);
             }
-            threads.push(index);
+            if rich.op == Op::Barrier {
+                arrivals.pass(&mut steps, index, rich.object, rich.result);
+            }
+            steps.push(Step { thread: index, outcome: outcome_of(rich.op, rich.result) });
         }
-        Ok(Schedule { points: points::ALL, threads })
+        Ok(Schedule { points: points::ALL, steps })
     }
+}
+
+/// Unlocking is no event, so that only the mutex's holder is known to do it in time.
+fn warn_of_foreign_unlocks(take: &Take, rich: &[Tape]) -> Result<()> {
+    let findings = retake_analysis::check(rich, &take.tapes()?).findings;
+    if findings.iter().any(|finding| matches!(finding, Finding::ForeignUnlock { .. })) {
+        say(format_args!(
+            "threads unlocked a mutex that others had locked; when they did has no place in the order of a take, so that \
+             the schedule may lead elsewhere; next: retake check {}",
+            take.label()
+        ));
+    }
+    Ok(())
+}
+
+/// What is said of an operation's result: nothing where following the order makes it so.
+fn outcome_of(op: Op, result: i64) -> u32 {
+    use Op::*;
+    let said = match op {
+        Once if result != 0 => return outcome::RUNS,
+        // Above a bit of its own.
+        SemValue => result & 0xFFFF_FFFF,
+        MutexTry | MutexTimed | CondTimed | RwTryRead | RwTimedRead | RwTryWrite | RwTimedWrite | SpinTry | SemTry
+        | SemTimed | ThreadTryJoin | OmpTry => result,
+        ThreadJoin if result != 0 => result,
+        _ => return outcome::UNSAID,
+    };
+    u32::try_from(said).ok().filter(|said| *said <= outcome::RESULT_MAX).unwrap_or(outcome::UNSAID)
 }
 
 /// Arrivals at barriers, so that they can be put in the order that makes the recorded thread the serial one: whoever
@@ -141,12 +222,12 @@ struct Arrivals {
 
 impl Arrivals {
     /// Thread `index` arrives at `barrier` or, with a `result`, leaves it; serial if that is not 0.
-    fn pass(&mut self, threads: &mut [u32], index: u32, barrier: u64, result: i64) {
+    fn pass(&mut self, steps: &mut [Step], index: u32, barrier: u64, result: i64) {
         if result == WAITS {
-            self.open.push((barrier, threads.len()));
+            self.open.push((barrier, steps.len()));
             return;
         }
-        let is_own = |at: &usize| threads[*at] == index;
+        let is_own = |at: &usize| steps[*at].thread == index;
         if self.open.iter().any(|(at_barrier, at)| *at_barrier == barrier && is_own(at)) {
             let (round, rest) = self.open.iter().partition(|(at_barrier, _)| *at_barrier == barrier);
             self.open = rest;
@@ -159,7 +240,7 @@ impl Arrivals {
             && let (Some(&own), Some(&last)) = (round.iter().find(|at| is_own(at)), round.last())
         {
             // It arrives later; whatever stood in between moves up.
-            threads[own..=last].rotate_left(1);
+            steps[own..=last].rotate_left(1);
             let moved = |at: &mut usize| match *at {
                 here if here == own => *at = last,
                 here if here > own && here <= last => *at -= 1,
@@ -199,6 +280,7 @@ fn is_point(op: Op) -> bool {
             | SemTry
             | SemTimed
             | SemPost
+            | SemValue
             | ThreadCreate
             | ThreadJoin
             | ThreadTryJoin
@@ -219,8 +301,8 @@ impl fmt::Display for Schedule {
         if self.points == points::ALL {
             writeln!(f, "points all")?;
         }
-        for line in self.threads.chunks(40) {
-            let line: Vec<String> = line.iter().map(u32::to_string).collect();
+        for line in self.steps.chunks(40) {
+            let line: Vec<String> = line.iter().map(Step::to_string).collect();
             writeln!(f, "{}", line.join(","))?;
         }
         Ok(())
@@ -233,12 +315,19 @@ mod tests {
 
     #[test]
     fn every_form_is_read() {
-        let plain = |threads: &[u32]| Ok(Schedule { points: points::P_REP, threads: threads.to_vec() });
+        let plain = |threads: &[u32]| {
+            let steps = threads.iter().map(|thread| Step { thread: *thread, outcome: outcome::UNSAID });
+            Ok(Schedule { points: points::P_REP, steps: steps.collect() })
+        };
         assert_eq!(Schedule::parse("0,0,0,1,1,2"), plain(&[0, 0, 0, 1, 1, 2]));
         assert_eq!(Schedule::parse("# by hand\n0 0,1 # then\n\n(2)\n"), plain(&[0, 0, 1, 2]));
         let all = Schedule::parse("points all\n0\n1\n").unwrap();
-        assert_eq!((all.points, all.threads.len()), (points::ALL, 2));
+        assert_eq!((all.points, all.steps.len()), (points::ALL, 2));
         assert_eq!(Schedule::parse(&all.to_string()).unwrap(), all);
+        let text = "points all\n0,1=0,2=EBUSY,1=ETIMEDOUT,1=EAGAIN,2=7,2=runs\n";
+        let said = Schedule::parse(text).unwrap();
+        assert_eq!((said.steps[2].outcome, said.steps[5].outcome), (libc::EBUSY as u32, 7));
+        assert_eq!(said.to_string(), text);
     }
 
     #[test]
@@ -249,16 +338,19 @@ mod tests {
         assert_eq!(refused("points some\n0"), "line 1: `points some` is neither `points all` nor `points p-rep`");
         assert_eq!(refused("# nothing"), "there is no step in it");
         assert_eq!(refused("0,-1"), "line 1: `-1` is not the number of a thread");
+        assert!(refused("points all\n0=maybe").starts_with("line 2: `0=maybe`: behind = comes what"));
+        assert!(refused("0,1=0").starts_with("only a schedule that begins with `points all`"));
     }
 
     #[test]
     fn the_serial_thread_arrives_last() {
-        let (mut threads, mut arrivals) = (vec![0], Arrivals::default());
+        let step = |thread| Step { thread, outcome: outcome::UNSAID };
+        let (mut steps, mut arrivals) = (vec![step(0)], Arrivals::default());
         // Two rounds of two: thread 1 is serial in the first, and is still inside when thread 2 arrives again.
         for (index, result) in [(1, WAITS), (2, WAITS), (2, 0), (2, WAITS), (1, -1), (1, WAITS), (1, -1), (2, 0)] {
-            arrivals.pass(&mut threads, index, 7, result);
-            threads.push(index);
+            arrivals.pass(&mut steps, index, 7, result);
+            steps.push(step(index));
         }
-        assert_eq!(threads, [0, 2, 1, 2, 2, 1, 1, 1, 2]);
+        assert_eq!(steps, [0, 2, 1, 2, 2, 1, 1, 1, 2].map(step));
     }
 }

@@ -4,7 +4,7 @@
 //! those that can go on. What a thread needs is known, so that nobody is chosen who would have to wait; where it is not
 //! known (a spinlock), whoever finds its object taken waits until another has done something.
 //!
-//! Time is virtual: it moves when a sleep or a time-out is chosen, and a little whenever it is asked for.
+//! Time is virtual ([`crate::clock`]): it moves when a sleep or a time-out is chosen.
 //!
 //! A thread that runs very long without a point (it spins on memory), or that waits outside (a socket, a futex of its own)
 //! is left to itself: those who wait for the baton look now and then, and take it from such a thread. It takes part again
@@ -14,6 +14,7 @@
 //! whether it must choose; whoever finds nobody to choose says so before it looks again. So somebody always does.
 
 use crate::baton;
+use crate::clock;
 use crate::deadlock::{self, Wanted, want};
 use crate::process;
 use crate::sys;
@@ -34,8 +35,6 @@ const BUSY: usize = 1;
 /// The thread that has the baton.
 static HOLDER: AtomicUsize = AtomicUsize::new(NOONE);
 static HEADER: AtomicPtr<Header> = AtomicPtr::new(null_mut());
-/// Virtual time since the program began.
-static NOW_NS: AtomicU64 = AtomicU64::new(0);
 /// How often anybody has done anything: whoever found its object taken looks again when this has changed.
 static PROGRESS: AtomicU64 = AtomicU64::new(1);
 
@@ -138,38 +137,10 @@ pub fn begin(thread: &mut Thread) -> bool {
         let prefix = core::slice::from_raw_parts(at::<u16>(header, header.prefix_at), header.prefix_length as usize);
         (*CHOOSING.0.get()).chooser.write(Chooser::new(plan, prefix));
     }
+    clock::begin(header.realtime_ns, header.monotonic_ns);
     HEADER.store(core::ptr::from_ref(header).cast_mut(), Release);
     HOLDER.store(core::ptr::from_ref(thread) as usize, SeqCst);
     true
-}
-
-/// What a clock shows that began at `began_ns`.
-fn clock_since(began_ns: i64) -> i64 {
-    const ASKING_NS: u64 = 1000;
-    began_ns.wrapping_add(NOW_NS.fetch_add(ASKING_NS, Relaxed) as i64)
-}
-
-/// The wall clock.
-pub fn realtime_ns() -> i64 {
-    clock_since(header().map_or(0, |header| header.realtime_ns))
-}
-
-/// The clock that never goes back.
-pub fn monotonic_ns() -> i64 {
-    clock_since(header().map_or(0, |header| header.monotonic_ns))
-}
-
-/// The virtual time at which one of the two clocks shows `ns`. Which of them is told by what it shows: the wall clock is
-/// far ahead of the other.
-pub fn when(ns: i64) -> u64 {
-    const LONG_AGO: i64 = 1_000_000_000 * 1_000_000_000;
-    let began = header().map_or(0, |header| if ns > LONG_AGO { header.realtime_ns } else { header.monotonic_ns });
-    ns.saturating_sub(began).max(1) as u64
-}
-
-/// The virtual time in `ns` from now.
-pub fn after_ns(ns: u64) -> u64 {
-    NOW_NS.load(Relaxed).saturating_add(ns)
 }
 
 /// A thread is about to be created: it can be chosen at once.
@@ -461,7 +432,7 @@ fn choose(current: u32) -> Option<&'static Thread> {
     let theirs = &next.part.explored;
     theirs.late.store(chosen.has(flag::TIMES_OUT), Relaxed);
     if chosen.has(flag::TIMES_OUT | flag::YIELDS) {
-        NOW_NS.fetch_max(theirs.until_ns.load(Relaxed), Relaxed);
+        clock::reaches(theirs.until_ns.load(Relaxed));
     }
     Some(next)
 }

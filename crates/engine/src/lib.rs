@@ -10,10 +10,12 @@
 
 pub mod apart;
 pub mod baton;
+pub mod clock;
 pub mod copy;
 pub mod deadlock;
 pub mod end;
 pub mod explore;
+pub mod lend;
 pub mod lock;
 pub mod messages;
 pub mod objects;
@@ -26,6 +28,7 @@ pub mod replay;
 pub mod report;
 pub mod schedule;
 pub mod signals;
+pub mod stand_in;
 pub mod stops;
 pub mod store;
 pub mod sys;

@@ -6,8 +6,8 @@
 //!
 //! Deviations from the thesis: only the thread that is named is woken; what a thread wants is known, so that a schedule
 //! that cannot be followed is refused with the reason; a thread that comes out of a condition wait waits for its turn;
-//! a thread that yields again and again waits for somebody, and lends the baton to whoever is named next; with
-//! [`points::ALL`] every operation is a point, and a timed wait ends in time if it was signalled.
+//! a thread that yields again and again waits for somebody, and lends the baton to whoever is named next ([`crate::lend`]);
+//! with [`points::ALL`] every operation is a point, and a step may say what its operation returns.
 //!
 //! Following is a way of recording: the take that it makes replays like any other. Exploring is the same with a strategy
 //! in the place of the list: [`crate::explore`] then says who goes on, and every operation is a point, before it and,
@@ -17,19 +17,20 @@
 //! and destructors that run when a thread's function has ended, are not scheduled.
 
 use crate::baton;
+use crate::clock;
 use crate::deadlock::{self, Wanted, want};
 use crate::explore::{self, About, Explored};
+use crate::lend;
 use crate::process;
 use crate::report::{self, Refusal};
 use crate::sys;
 use crate::thread::{self, Thread};
 use crate::turn;
 use core::ptr::null_mut;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 use retake_tape::op::Op;
-use retake_tape::rich;
-use retake_tape::schedule::{Header, points, then};
+use retake_tape::schedule::{Header, outcome, points, then};
 use retake_tape::session::flag;
 
 /// A thread's part in a schedule.
@@ -46,15 +47,15 @@ pub struct Part {
     /// What it will do when it is named.
     pub op: AtomicU32,
     /// Yields in this step, and which step it is, if the baton is lent to those behind it.
-    yields: AtomicU32,
-    lent: AtomicU32,
+    pub yields: AtomicU32,
+    pub lent: AtomicU32,
     /// The condition that it waits for, since when, and the signal that woke it.
-    condition: AtomicUsize,
-    arrived: AtomicU64,
-    woken: AtomicU64,
+    pub condition: AtomicUsize,
+    pub arrived: AtomicU64,
+    pub woken: AtomicU64,
     /// The barrier that it waits at, and whether it may leave.
-    barrier: AtomicUsize,
-    leaves: AtomicBool,
+    pub barrier: AtomicUsize,
+    pub leaves: AtomicBool,
     /// What is only explored.
     pub explored: Explored,
 }
@@ -72,8 +73,6 @@ static EXPLORES: AtomicBool = AtomicBool::new(false);
 static SCHEDULE: AtomicPtr<Header> = AtomicPtr::new(null_mut());
 /// The number of the next thread that is created.
 static NEXT: AtomicU32 = AtomicU32::new(1);
-/// Orders arrivals at conditions and signals.
-static SERIAL: AtomicU64 = AtomicU64::new(0);
 
 /// Whether a schedule is being followed, or chosen.
 #[inline(always)]
@@ -109,6 +108,7 @@ pub fn begin(thread: &mut Thread) {
         return;
     }
     let Some(header) = process.map_schedule() else { return };
+    clock::begin(sys::clock_ns(libc::CLOCK_REALTIME), sys::clock_ns(libc::CLOCK_MONOTONIC));
     SCHEDULE.store(header, Release);
     thread.part.on.store(true, Relaxed);
     ON.store(true, Release);
@@ -122,14 +122,63 @@ pub fn reset() {
     EXPLORES.store(false, Relaxed);
 }
 
-fn header() -> Option<&'static Header> {
+pub(crate) fn header() -> Option<&'static Header> {
     // SAFETY: mapped for good.
     unsafe { SCHEDULE.load(Acquire).as_ref() }
 }
 
-fn entries(header: &Header) -> &'static [AtomicU32] {
+/// One of the three lists behind the header.
+fn list(header: &Header, which: usize) -> &'static [AtomicU32] {
+    let length = header.length as usize;
     // SAFETY: the file was checked to be that long.
-    unsafe { core::slice::from_raw_parts(core::ptr::from_ref(header).add(1).cast(), 2 * header.length as usize) }
+    unsafe {
+        let first = core::ptr::from_ref(header).add(1).cast::<AtomicU32>();
+        core::slice::from_raw_parts(first.add(which * length), length)
+    }
+}
+
+/// The threads that were given.
+pub(crate) fn threads(header: &Header) -> &'static [AtomicU32] {
+    list(header, 0)
+}
+
+fn followed(header: &Header) -> &'static [AtomicU32] {
+    list(header, 1)
+}
+
+fn outcomes(header: &Header) -> &'static [AtomicU32] {
+    list(header, 2)
+}
+
+/// What the operation of the thread that has just been named is to return, if the schedule says so.
+pub fn said() -> Option<u32> {
+    if explores() || scheduled().is_none() {
+        return None;
+    }
+    let header = header().filter(|header| header.points == points::ALL)?;
+    let said = outcomes(header).get(header.step.load(Relaxed) as usize)?.load(Relaxed);
+    (said != outcome::UNSAID).then_some(said)
+}
+
+/// The step behind the one that the thread has.
+pub(crate) fn next_step(thread: &Thread, header: &Header) -> usize {
+    header.step.load(Relaxed) as usize + usize::from(thread.part.lent.load(Relaxed) == 0)
+}
+
+/// Whether the next thing that is run once is run by the calling thread's next step; nothing if the schedule does not tell
+/// of any more.
+pub fn runs_next() -> Option<bool> {
+    let (thread, header) = (scheduled()?, header().filter(|_| !explores())?);
+    let mut own = 0;
+    let rest = threads(header).iter().zip(outcomes(header)).skip(next_step(thread, header));
+    for (named, said) in rest {
+        let is_own = named.load(Relaxed) == thread.part.index;
+        if said.load(Relaxed) == outcome::RUNS {
+            return Some(is_own && own == 0);
+        }
+        own += u32::from(is_own);
+    }
+    None
 }
 
 /// Whether every operation is a point.
@@ -143,7 +192,7 @@ fn is_plain_point(op: Op) -> bool {
 }
 
 /// The calling thread, if it is scheduled now.
-fn scheduled() -> Option<&'static mut Thread> {
+pub(crate) fn scheduled() -> Option<&'static mut Thread> {
     if !is_on() {
         return None;
     }
@@ -197,7 +246,7 @@ pub fn plain_point(op: Op, object: usize) {
 }
 
 /// The running thread ends its step and waits until it is named again; then it will do `op`.
-fn point(thread: &mut Thread, op: Op, object: usize, mark: u64) {
+pub(crate) fn point(thread: &mut Thread, op: Op, object: usize, mark: u64) {
     let mark = if kind(op) == want::MUTEX { deadlock::mark(want::MUTEX, object, thread) } else { mark };
     let wanted = Wanted { kind: kind(op), object, mark };
     if explores() {
@@ -227,10 +276,11 @@ fn kind(op: Op) -> u32 {
 /// What a thread that can do without it hopes for.
 fn hoped(op: Op) -> u32 {
     match op {
-        Op::MutexTimed => want::MUTEX,
-        Op::RwTimedRead => want::READ,
-        Op::RwTimedWrite => want::WRITE,
-        Op::SemTimed => want::SEMAPHORE,
+        Op::MutexTimed | Op::MutexTry => want::MUTEX,
+        Op::RwTimedRead | Op::RwTryRead => want::READ,
+        Op::RwTimedWrite | Op::RwTryWrite => want::WRITE,
+        Op::SemTimed | Op::SemTry => want::SEMAPHORE,
+        Op::ThreadTryJoin => want::JOIN,
         other => kind(other),
     }
 }
@@ -247,81 +297,31 @@ fn step(thread: &mut Thread) {
     let done = header.step.load(Relaxed) as usize;
     note_followed(header, done, thread);
     header.step.store(done as u32 + 1, Release);
-    if let Some(lender) = pop_lender() {
+    if let Some(lender) = lend::pop() {
         return name(lender);
     }
     name_next(thread, done + 1);
 }
 
 fn note_followed(header: &Header, step: usize, thread: &Thread) {
-    if let Some(followed) = entries(header).get(header.length as usize + step) {
+    if let Some(followed) = followed(header).get(step) {
         followed.store(thread.part.index, Relaxed);
     }
 }
 
-/// Threads that have lent the baton, the one that has waited longest first.
-static LENDERS: [AtomicPtr<Thread>; 64] = [const { AtomicPtr::new(null_mut()) }; 64];
-static LENDERS_LEN: AtomicUsize = AtomicUsize::new(0);
-/// Whether a lender looked last, and not a thread that is named.
-static LOOKED: AtomicBool = AtomicBool::new(false);
-/// A thread that yields so often in one step waits for something that another does.
-const PATIENCE: u32 = 20;
-
-fn pop_lender() -> Option<&'static Thread> {
-    let length = LENDERS_LEN.load(Relaxed).checked_sub(1)?;
-    let first = LENDERS[0].load(Relaxed);
-    for at in 0..length {
-        LENDERS[at].store(LENDERS[at + 1].load(Relaxed), Relaxed);
-    }
-    LENDERS_LEN.store(length, Relaxed);
-    // SAFETY: threads are never freed.
-    unsafe { first.as_ref() }
-}
-
-/// The running thread yields, or sleeps until `until_ns` of virtual time. If it does so again and again, whoever is named
-/// next has its step meanwhile; the lenders look in between, one after the other.
-pub fn yields(until_ns: u64) {
-    if explores() {
-        if let Some(thread) = scheduled() {
-            let nothing = Wanted { kind: want::NOTHING, object: 0, mark: 0 };
-            let about = About { yields: true, until_ns, ..About::new(Op::Sleep, 0, nothing) };
-            explore::point(thread, &about);
-        }
-        return;
-    }
-    let (Some(thread), Some(header)) = (scheduled(), header()) else { return };
-    let length = LENDERS_LEN.load(Relaxed);
-    if thread.part.yields.fetch_add(1, Relaxed) + 1 < PATIENCE || length == LENDERS.len() {
-        return;
-    }
-    if thread.part.lent.load(Relaxed) == 0 {
-        let step = header.step.fetch_add(1, AcqRel) + 1;
-        thread.part.lent.store(step, Relaxed);
-    }
-    LENDERS[length].store(thread, Relaxed);
-    LENDERS_LEN.store(length + 1, Relaxed);
-    let next = header.step.load(Relaxed) as usize;
-    let index = entries(header)[..header.length as usize].get(next).map(|entry| entry.load(Relaxed));
-    let is_free = index.and_then(by_index).is_some_and(|next| next.part.lent.load(Relaxed) == 0);
-    if is_free && LOOKED.swap(false, Relaxed) {
-        name_next(thread, next);
-    } else if let Some(lender) = pop_lender() {
-        LOOKED.store(true, Relaxed);
-        name(lender);
-    }
-    wait(thread);
-}
-
-fn name_next(thread: &mut Thread, step: usize) {
+pub(crate) fn name_next(thread: &mut Thread, step: usize) {
     let Some(header) = header() else { return };
     if step >= header.length as usize {
         return end_of_schedule(header);
     }
-    let index = entries(header)[step].load(Relaxed);
+    let index = threads(header)[step].load(Relaxed);
     let Some(next) = by_index(index) else {
         let why = if index >= NEXT.load(Relaxed) { "it has not been created" } else { "it has ended" };
         refuse(thread, index, None, why);
     };
+    if next.part.lent.load(Relaxed) != 0 {
+        lend::forget(next);
+    }
     if header.verbose != 0 {
         report::tell_step(step, next.part.index, next.name(), next.part.op.load(Relaxed), next.want.get().object);
     }
@@ -329,7 +329,7 @@ fn name_next(thread: &mut Thread, step: usize) {
 }
 
 /// It is that thread's turn.
-fn name(next: &Thread) {
+pub(crate) fn name(next: &Thread) {
     let word = &next.part.turn;
     word.store(1, SeqCst);
     let own = thread::current().is_some_and(|thread| core::ptr::eq(thread, next));
@@ -355,7 +355,7 @@ const SPINS: u32 = 400;
 const LOOK_NS: u64 = 50_000_000;
 
 /// Waits until `thread` is named.
-fn wait(thread: &mut Thread) {
+pub(crate) fn wait(thread: &mut Thread) {
     let word = &thread.part.turn as *const AtomicU32;
     // SAFETY: the thread's own word; signals are deferred meanwhile, so that no handler runs without the baton.
     let word = unsafe { &*word };
@@ -490,12 +490,15 @@ pub fn obtain_in_time<R>(op: Op, object: usize, until_ns: u64, attempt: impl Fn(
     }
 }
 
-fn refuse_busy(thread: &mut Thread, op: Op, object: usize, why: &str) -> ! {
+/// The thread that was named cannot do `op` as it should.
+pub(crate) fn refuse_busy(thread: &mut Thread, op: Op, object: usize, why: &str) -> ! {
     let index = thread.part.index;
     thread.part.op.store(op as u32, Relaxed);
-    let mark = deadlock::mark(kind(op), object, thread);
-    thread.want.set(Wanted { kind: kind(op), object, mark });
-    deadlock::look_now();
+    let mark = deadlock::mark(hoped(op), object, thread);
+    thread.want.set(Wanted { kind: hoped(op), object, mark });
+    if kind(op) != want::NOTHING {
+        deadlock::look_now();
+    }
     refuse(thread, index, Some((op, object)), why)
 }
 
@@ -509,181 +512,4 @@ fn refuse(thread: &Thread, due: u32, blocked: Option<(Op, usize)>, why: &str) ->
 pub fn could_run(thread: &Thread) -> bool {
     let wanted = thread.want.get();
     thread.part.on.load(Relaxed) && (wanted.kind == want::NOTHING || deadlock::is_there(wanted, thread))
-}
-
-/// Waits for a condition: `release` gives the mutex up, `attempt` takes it again if it is free. Whether it was a time-out,
-/// or nothing if the schedule is over (the mutex is then not the thread's).
-pub fn wait_for_condition(
-    c: usize,
-    m: usize,
-    until_ns: Option<u64>,
-    release: impl FnOnce(),
-    attempt: impl Fn() -> bool,
-) -> Option<bool> {
-    let thread = scheduled()?;
-    let timed = until_ns.is_some();
-    if explores() {
-        let late = wait_to_be_chosen(thread, c, m, until_ns, release);
-        obtain(Op::MutexLock, m, || attempt().then_some(()))?;
-        return Some(late);
-    }
-    if !is_rich() {
-        return wait_plainly(thread, c, m, timed, release, attempt);
-    }
-    point(thread, Op::MutexUnlock, m, 0);
-    arrive(thread, c);
-    release();
-    point(thread, Op::CondWait, c, m as u64);
-    let thread = scheduled()?;
-    // Whoever is named goes on, even if nobody has signalled: a wait may end for nothing.
-    let late = !take_signal(thread, c) && timed;
-    thread.part.condition.store(0, Relaxed);
-    obtain(Op::MutexLock, m, || attempt().then_some(()))?;
-    Some(late)
-}
-
-/// Gives the mutex up and waits for a signal. Whether it came too late.
-fn wait_to_be_chosen(thread: &mut Thread, c: usize, m: usize, until_ns: Option<u64>, release: impl FnOnce()) -> bool {
-    let nothing = Wanted { kind: want::NOTHING, object: 0, mark: 0 };
-    explore::point(thread, &About { other: c, ..About::new(Op::MutexUnlock, m, nothing) });
-    arrive(thread, c);
-    release();
-    let timed = until_ns.is_some();
-    let wanted = Wanted { kind: want::CONDITION, object: c, mark: m as u64 };
-    let op = if timed { Op::CondTimed } else { Op::CondWait };
-    let about = About { other: m, timed, until_ns: until_ns.unwrap_or(0), ..About::new(op, c, wanted) };
-    let mut late = explore::point(thread, &about);
-    let mut woken = take_signal(thread, c);
-    while !woken && !late && !thread.is_cancelled.load(Acquire) {
-        // It only had a signal handler to run.
-        late = explore::point(thread, &About { again: true, ..about });
-        woken = take_signal(thread, c);
-    }
-    thread.part.condition.store(0, Relaxed);
-    late && !woken
-}
-
-/// As the thesis has it: whoever is named is woken. A timed wait counts as unlock and lock, and times out.
-fn wait_plainly(
-    thread: &mut Thread,
-    c: usize,
-    m: usize,
-    timed: bool,
-    release: impl FnOnce(),
-    attempt: impl Fn() -> bool,
-) -> Option<bool> {
-    if timed {
-        point(thread, Op::MutexUnlock, m, 0);
-    }
-    release();
-    let op = if timed { Op::MutexLock } else { Op::CondWait };
-    point(thread, op, if timed { m } else { c }, m as u64);
-    obtain(Op::MutexLock, m, || attempt().then_some(()))?;
-    if let (Some(thread), false) = (scheduled(), timed) {
-        point(thread, Op::MutexLock, m, 0);
-    }
-    Some(timed)
-}
-
-fn arrive(thread: &mut Thread, c: usize) {
-    thread.part.condition.store(c, Relaxed);
-    thread.part.woken.store(0, Relaxed);
-    thread.part.arrived.store(SERIAL.fetch_add(1, Relaxed) + 1, Relaxed);
-}
-
-fn each_waiter(c: usize, mut body: impl FnMut(&Part)) {
-    thread::each(|thread| {
-        if thread.part.condition.load(Relaxed) == c && thread.in_use.load(Acquire) == 1 {
-            body(&thread.part);
-        }
-    });
-}
-
-/// The condition is signalled: the one that has waited longest is woken, or all are.
-pub fn signals(c: usize, all: bool) {
-    if !is_on() {
-        return;
-    }
-    let serial = SERIAL.fetch_add(1, Relaxed) + 1;
-    let mut first: Option<(u64, *const Part)> = None;
-    each_waiter(c, |part| {
-        let arrived = part.arrived.load(Relaxed);
-        if part.woken.load(Relaxed) != 0 {
-            return;
-        }
-        if all {
-            part.woken.store(serial, Relaxed);
-        } else if first.is_none_or(|(earliest, _)| arrived < earliest) {
-            first = Some((arrived, part));
-        }
-    });
-    if let Some((_, part)) = first {
-        // SAFETY: threads are never freed.
-        unsafe { (*part).woken.store(serial, Relaxed) };
-    }
-}
-
-/// Whether the thread has been woken, or may take the place of another that was: one who waited already when the signal
-/// came.
-pub fn is_woken(thread: &Thread, c: usize) -> bool {
-    let part = &thread.part;
-    if !is_rich() || part.woken.load(Relaxed) != 0 {
-        return true;
-    }
-    let mut could = false;
-    each_waiter(c, |other| could |= other.woken.load(Relaxed) > part.arrived.load(Relaxed));
-    could
-}
-
-fn take_signal(thread: &Thread, c: usize) -> bool {
-    let part = &thread.part;
-    if part.woken.swap(0, Relaxed) != 0 {
-        return true;
-    }
-    let mut taken = false;
-    each_waiter(c, |other| {
-        if !taken && other.woken.load(Relaxed) > part.arrived.load(Relaxed) {
-            other.woken.store(0, Relaxed);
-            taken = true;
-        }
-    });
-    taken
-}
-
-/// Whether the thread has arrived at the barrier and may not leave it yet.
-pub fn is_held(thread: &Thread, b: usize) -> bool {
-    thread.part.barrier.load(Relaxed) == b && !thread.part.leaves.load(Relaxed)
-}
-
-/// Arrives at a barrier for `count` threads. Whether this thread was the last, or nothing if the schedule is over.
-pub fn barrier(b: usize, count: u32) -> Option<bool> {
-    let thread = scheduled()?;
-    if is_rich() {
-        point(thread, Op::Barrier, b, 0);
-    }
-    turn::tell(thread, Op::Barrier, 0, b, 0, rich::WAITS);
-    thread.part.leaves.store(false, Relaxed);
-    thread.part.barrier.store(b, Relaxed);
-    let part = &raw const thread.part;
-    let mut here = 0;
-    let each_here = |body: &mut dyn FnMut(&Part)| {
-        thread::each(|other| {
-            if other.part.barrier.load(Relaxed) == b && !other.part.leaves.load(Relaxed) {
-                body(&other.part);
-            }
-        });
-    };
-    each_here(&mut |_| here += 1);
-    let last = here >= count;
-    if last {
-        each_here(&mut |part| part.leaves.store(true, Relaxed));
-    }
-    if is_rich() {
-        point(thread, Op::Barrier, b, 0);
-    }
-    // SAFETY: this thread's own.
-    let part = unsafe { &*part };
-    let left = obtain(Op::Barrier, b, || part.leaves.load(Relaxed).then_some(()));
-    part.barrier.store(0, Relaxed);
-    left.map(|()| last)
 }

@@ -9,6 +9,7 @@
 //!
 //! Law: the real call is made outside of the engine: signals are handled and cancellation unwinds while it blocks.
 
+use crate::clock;
 use crate::objects::Object;
 use crate::process::{self, mode};
 use crate::replay::Order;
@@ -186,7 +187,7 @@ impl<'a, O: Object> Turn<'a, O> {
     pub fn acquire(&self, real: impl FnOnce() -> c_int, again: impl FnOnce() -> c_int) -> c_int {
         let Some(thread) = enter() else { return real() };
         if recording() {
-            let result = self.scheduled().unwrap_or_else(|| cancellable(self.op, real));
+            let result = self.scheduled(thread).unwrap_or_else(|| cancellable(self.op, real));
             self.record(thread, result);
             return result;
         }
@@ -211,7 +212,7 @@ impl<'a, O: Object> Turn<'a, O> {
 
     /// Following a schedule: what the call returns, made when this thread is named; `None` if the real call is to be made.
     #[inline]
-    fn scheduled(&self) -> Option<c_int> {
+    fn scheduled(&self, thread: &mut Thread) -> Option<c_int> {
         if self.late != 0 && schedule::explores() {
             let attempt = self.attempt?;
             let result = schedule::obtain_in_time(self.op, self.address, self.until_ns, attempt);
@@ -219,10 +220,22 @@ impl<'a, O: Object> Turn<'a, O> {
         }
         schedule::before(self.op, self.address);
         let attempt = self.attempt.filter(|_| schedule::is_on())?;
-        if self.late != 0 && schedule::is_rich() {
-            return Some(attempt().unwrap_or(self.late));
+        match schedule::said().map(|said| said as c_int) {
+            Some(said) if said != 0 && !(self.obtained)(said) => {
+                if !self.polls && said != self.late {
+                    schedule::refuse_busy(thread, self.op, self.address, "it cannot return what is said");
+                }
+                clock::reaches(self.until_ns);
+                Some(said)
+            }
+            Some(_) => attempt().or_else(|| schedule::refuse_busy(thread, self.op, self.address, "it cannot succeed")),
+            None if self.polls => None,
+            None if self.late != 0 && schedule::is_rich() => attempt().or_else(|| {
+                clock::reaches(self.until_ns);
+                Some(self.late)
+            }),
+            None => schedule::obtain(self.op, self.address, attempt),
         }
-        schedule::obtain(self.op, self.address, attempt)
     }
 
     /// Recording: the call has returned `result`.

@@ -1,17 +1,27 @@
 //! The schedule file: which threads are to run, step by step, and which did.
 //!
-//! One small file, mapped by the program that follows it and by the command line. A header, then the schedule that was
-//! given, then, of the same length, the schedule that was followed.
+//! One small file, mapped by the program that follows it and by the command line. A header, then three lists of the same
+//! length: the threads that were given, the threads that ran, and what each step's operation is to return.
 
 use core::sync::atomic::AtomicU32;
 
 /// Name of the file in a take.
 pub const FILE: &str = "schedule";
-pub const MAGIC: u64 = u64::from_le_bytes(*b"RTKSCHD1");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"RTKSCHD2");
 /// Longest schedule.
 pub const STEPS_MAX: usize = 1 << 26;
-/// What stands in the second half for a step that was not followed.
+/// What stands in the second list for a step that was not followed.
 pub const NOBODY: u32 = u32::MAX;
+
+/// What a step's operation returns, where that could be otherwise: 0, an error, or the value of a semaphore.
+pub mod outcome {
+    /// Nothing is said: whatever comes of it.
+    pub const UNSAID: u32 = u32::MAX;
+    /// It runs what is to be run once.
+    pub const RUNS: u32 = u32::MAX - 1;
+    /// The largest that is a result.
+    pub const RESULT_MAX: u32 = i32::MAX as u32;
+}
 
 /// Which operations are points, between which a thread runs undisturbed.
 pub mod points {
@@ -49,5 +59,5 @@ pub struct Header {
 
 /// Bytes of a file for `length` steps.
 pub const fn size(length: usize) -> usize {
-    size_of::<Header>() + 2 * 4 * length
+    size_of::<Header>() + 3 * 4 * length
 }

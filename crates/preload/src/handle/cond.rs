@@ -18,6 +18,7 @@ use retake_engine::objects::{Meeting, Object};
 use retake_engine::park;
 use retake_engine::replay::Order;
 use retake_engine::schedule;
+use retake_engine::stand_in;
 use retake_engine::thread::Thread;
 use retake_engine::turn::{self, CANCELLED};
 use retake_tape::op::Op;
@@ -119,7 +120,7 @@ unsafe fn scheduled(
             real_mutex::pthread_mutex_unlock(m);
         };
         let attempt = || real_mutex::pthread_mutex_trylock(m) == 0;
-        let waited = schedule::wait_for_condition(c as usize, m as usize, until_ns, release, attempt);
+        let waited = stand_in::wait_for_condition(c as usize, m as usize, until_ns, release, attempt);
         let result = match waited {
             Some(late) => {
                 if late {
@@ -240,7 +241,7 @@ pub unsafe fn signal_by(op: Op, c: *mut pthread_cond_t, call: impl FnOnce() -> c
     let Some(thread) = turn::enter() else { return call() };
     schedule::before(op, c as usize);
     if turn::recording() {
-        schedule::signals(c as usize, op == Op::CondBroadcast);
+        stand_in::signals(c as usize, op == Op::CondBroadcast);
         thread.begin();
         let condition = Meeting(c as usize);
         condition.leave_word(thread);

@@ -153,13 +153,19 @@ unsafe fn acquire(op: Op, m: *mut Mutex, from: usize, until_ns: u64, call: impl 
             schedule::plain_point(op, m as usize);
             return call();
         }
-        let attempt = || Some(real::pthread_mutex_trylock(m)).filter(|result| *result != EBUSY);
+        // A holder that has ended is about to leave a robust mutex to the next.
+        let is_left = || (*m).is_robust() && deadlock::by_tid((*m).holder()).is_none();
+        let attempt = || match real::pthread_mutex_trylock(m) {
+            EBUSY if is_left() => Some(real::pthread_mutex_lock(m)),
+            EBUSY => None,
+            result => Some(result),
+        };
         let again = || lock_in_turn(m);
         let slot = (*m).slot();
         let meeting = Meeting(m as usize);
         let waits = op != Op::MutexTry;
         let late = if op == Op::MutexTimed { ETIMEDOUT } else { 0 };
-        let attempt: Option<&dyn Fn() -> Option<c_int>> = if waits { Some(&attempt) } else { None };
+        let attempt: Option<&dyn Fn() -> Option<c_int>> = Some(&attempt);
         let result = match &slot {
             Some(slot) => Turn { obtained, polls: !waits, attempt, late, until_ns, ..Turn::new(op, m as usize, slot) }
                 .acquire(call, again),

@@ -7,6 +7,7 @@ use core::sync::atomic::Ordering::Acquire;
 use retake_engine::deadlock::{self, Need, Surface, Wanted, want};
 use retake_engine::objects::Meeting;
 use retake_engine::schedule;
+use retake_engine::stand_in;
 use retake_engine::thread::{self, Thread};
 use retake_engine::turn;
 
@@ -50,7 +51,7 @@ fn needs(wanted: Wanted, thread: &Thread) -> Need<'static> {
             want::JOIN => joined(object as u64),
             want::CONDITION => {
                 let condition = Meeting(object);
-                let woken = if schedule::is_on() { schedule::is_woken(thread, object) } else { condition.is_woken() };
+                let woken = if schedule::is_on() { stand_in::is_woken(thread, object) } else { condition.is_woken() };
                 if turn::recording() && woken {
                     // It, or another that waits there, is on its way, and needs its mutex.
                     return mutex(wanted.mark as usize, thread, false);
@@ -66,7 +67,7 @@ fn needs(wanted: Wanted, thread: &Thread) -> Need<'static> {
                 }
             }
             want::SEMAPHORE => anyone((*(object as *const Sem)).can_come()),
-            want::BARRIER if schedule::is_on() => anyone(!schedule::is_held(thread, object)),
+            want::BARRIER if schedule::is_on() => anyone(!stand_in::is_held(thread, object)),
             want::BARRIER => {
                 let barrier = &*(object as *const Barrier);
                 let complete = || deadlock::how_many_want(wanted) >= barrier.count();

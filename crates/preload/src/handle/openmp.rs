@@ -83,14 +83,17 @@ pub unsafe fn unset_nest_lock(l: *mut c_void) {
 }
 
 /// OpenMP says 0 when it finds nothing, and otherwise how often the lock is held.
-fn test(l: *mut c_void, call: impl FnOnce() -> c_int, again: impl FnOnce() -> c_int) -> c_int {
+fn test(l: *mut c_void, call: impl Fn() -> c_int, again: impl FnOnce() -> c_int) -> c_int {
     let object = Meeting(l as usize);
     let held = core::cell::Cell::new(0);
     let keep = |found: c_int| {
         held.set(found);
         c_int::from(found == 0)
     };
-    Turn::polling(Op::OmpTry, l as usize, &object).acquire(|| keep(call()), || keep(again()));
+    let mut turn = Turn::polling(Op::OmpTry, l as usize, &object);
+    let attempt = || Some(keep(call())).filter(|result| *result == 0);
+    turn.attempt = Some(&attempt);
+    turn.acquire(|| keep(call()), || keep(again()));
     held.get()
 }
 

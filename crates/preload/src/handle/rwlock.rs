@@ -21,7 +21,7 @@ unsafe fn read(op: Op, l: *mut RwLock, from: usize, until_ns: u64, call: impl Fn
         turn.late = if op == Op::RwTimedRead { ETIMEDOUT } else { 0 };
         turn.until_ns = until_ns;
         let attempt = || Some(real::pthread_rwlock_tryrdlock(l)).filter(|result| *result != EBUSY);
-        turn.attempt = if turn.polls { None } else { Some(&attempt) };
+        turn.attempt = Some(&attempt);
         obtained(turn.acquire(call, || real::pthread_rwlock_rdlock(l)), l, from)
     }
 }
@@ -45,7 +45,7 @@ unsafe fn write(op: Op, l: *mut RwLock, from: usize, until_ns: u64, call: impl F
         turn.late = if op == Op::RwTimedWrite { ETIMEDOUT } else { 0 };
         turn.until_ns = until_ns;
         let attempt = || Some(real::pthread_rwlock_trywrlock(l)).filter(|result| *result != EBUSY);
-        turn.attempt = if turn.polls { None } else { Some(&attempt) };
+        turn.attempt = Some(&attempt);
         obtained(turn.acquire(call, || real::pthread_rwlock_wrlock(l)), l, from)
     }
 }

@@ -7,6 +7,7 @@ use crate::handle::time;
 use crate::table::sem::real;
 use libc::{c_int, c_uint, clockid_t, timespec};
 use retake_engine::deadlock::{self, want};
+use retake_engine::schedule;
 use retake_engine::turn::{self, Turn};
 use retake_tape::op::Op;
 
@@ -35,7 +36,7 @@ unsafe fn take(op: Op, s: *mut Sem, until_ns: u64, call: impl FnOnce() -> c_int)
     turn.late = if op == Op::SemTimed { libc::ETIMEDOUT } else { 0 };
     // SAFETY: the program's semaphore.
     let attempt = || Some(reason(unsafe { real::sem_trywait(s) })).filter(|result| *result != libc::EAGAIN);
-    turn.attempt = if turn.polls { None } else { Some(&attempt) };
+    turn.attempt = Some(&attempt);
     let mut before = errno::get();
     // SAFETY: the program's semaphore.
     let again = || unsafe {
@@ -93,9 +94,10 @@ pub unsafe fn getvalue(s: *mut Sem, to: *mut c_int) -> c_int {
     // SAFETY: as above.
     let read = || unsafe {
         real::sem_getvalue(s, to);
-        i64::from(*to) + (1 << 32)
+        schedule::said().map_or(i64::from(*to), i64::from) + (1 << 32)
     };
-    let value = turn::outcome(Op::SemValue, true, read, |_| {});
+    schedule::before(Op::SemValue, s as usize);
+    let value = turn::outcome_at(Op::SemValue, s as usize, true, read, |_| {});
     // SAFETY: the program's variable.
     unsafe { *to = (value - (1 << 32)) as c_int };
     0

@@ -6,8 +6,10 @@ use crate::table::sync::{Routine, real};
 use libc::{c_int, pthread_barrier_t, pthread_spinlock_t};
 use retake_engine::baton;
 use retake_engine::deadlock::{self, want};
+use retake_engine::lend;
 use retake_engine::objects::{Meeting, Nothing, Object};
 use retake_engine::schedule;
+use retake_engine::stand_in;
 use retake_engine::sys;
 use retake_engine::thread::{self, Thread, waiting};
 use retake_engine::turn::{self, Turn};
@@ -20,14 +22,17 @@ pub unsafe fn spin_lock(l: *mut pthread_spinlock_t) -> c_int {
     // SAFETY: the program's lock.
     let attempt = || Some(unsafe { real::pthread_spin_trylock(l) }).filter(|result| *result == 0);
     turn.attempt = Some(&attempt);
-    // SAFETY: the program's lock.
+    // SAFETY: as above.
     unsafe { turn.acquire(|| real::pthread_spin_lock(l), || real::pthread_spin_lock(l)) }
 }
 
 pub unsafe fn spin_trylock(l: *mut pthread_spinlock_t) -> c_int {
     let object = Meeting(l as usize);
-    let turn = Turn::polling(Op::SpinTry, l as usize, &object);
+    let mut turn = Turn::polling(Op::SpinTry, l as usize, &object);
     // SAFETY: the program's lock.
+    let attempt = || Some(unsafe { real::pthread_spin_trylock(l) }).filter(|result| *result == 0);
+    turn.attempt = Some(&attempt);
+    // SAFETY: as above.
     unsafe { turn.acquire(|| real::pthread_spin_trylock(l), || real::pthread_spin_lock(l)) }
 }
 
@@ -73,7 +78,7 @@ pub unsafe fn barrier_wait(b: *mut pthread_barrier_t) -> c_int {
         || {
             // SAFETY: the program's barrier.
             let count = unsafe { (*b.cast::<Barrier>()).count() };
-            match schedule::barrier(b as usize, count) {
+            match stand_in::barrier(b as usize, count) {
                 Some(last) => i64::from(if last { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }),
                 None => deadlock::blocking(Op::Barrier, want::BARRIER, b as usize, arrive),
             }
@@ -182,6 +187,11 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
     if turn::recording() {
         // SAFETY: the program's guard: its second byte says whether the variable is being made.
         let is_under_way = || unsafe { core::ptr::read_volatile(guard.add(1)) } != 0;
+        // Whoever finds it made has no point here, and may come before it is.
+        let may_go = || is_made() || !is_under_way() && schedule::runs_next() != Some(false);
+        if !schedule::explores() && schedule::is_rich() {
+            lend::until(Op::Once, guard as usize, may_go);
+        }
         if !is_made() && (schedule::explores() || !is_under_way()) {
             schedule::before(Op::Once, guard as usize);
         }

@@ -208,14 +208,12 @@ unsafe fn join_by(
     let mut turn = Turn::new(op, t as usize, &Nothing);
     turn.polls = op == Op::ThreadTryJoin;
     turn.cancels = true;
-    if schedule::explores()
-        && let Some(until_ns) = until_ns
-    {
+    if let Some(until_ns) = until_ns {
         (turn.late, turn.until_ns) = (libc::ETIMEDOUT, until_ns);
     }
     // SAFETY: the program's thread.
     let attempt = || (!needs::runs(t)).then(|| unsafe { real::pthread_join(t, to) });
-    turn.attempt = if turn.polls { None } else { Some(&attempt) };
+    turn.attempt = Some(&attempt);
     // SAFETY: the program's thread.
     turn.acquire(call, || park::aside(|| unsafe { real::pthread_join(t, to) }))
 }

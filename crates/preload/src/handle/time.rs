@@ -10,7 +10,8 @@ use crate::table::time::real;
 use core::sync::atomic::Ordering::Acquire;
 use libc::{EINTR, c_int, c_uint, c_void, clock_t, clockid_t, time_t, timespec, timeval, tms};
 use retake_engine::baton;
-use retake_engine::explore;
+use retake_engine::clock;
+use retake_engine::lend;
 use retake_engine::process;
 use retake_engine::schedule;
 use retake_engine::sys;
@@ -38,7 +39,7 @@ const TIMES: u8 = 15;
 pub fn value(id: u8, step: i64, read: impl FnOnce() -> i64) -> i64 {
     let Some(thread) = turn::enter() else { return read() };
     if turn::recording() {
-        let ns = explored(id).unwrap_or_else(read);
+        let ns = virtually(id).unwrap_or_else(read);
         thread.begin();
         thread.clock(id, ns);
         thread.finish();
@@ -54,14 +55,13 @@ pub fn value(id: u8, step: i64, read: impl FnOnce() -> i64) -> i64 {
     ns
 }
 
-/// The value of a clock that shows wall-clock time, or time since some start, in `unit` nanoseconds: exploring, time is
-/// virtual.
-fn explored(id: u8) -> Option<i64> {
+/// The value of a clock that shows wall-clock time, or time since some start, where time is virtual.
+fn virtually(id: u8) -> Option<i64> {
     match id {
-        _ if !schedule::explores() => None,
-        TIME => Some(explore::realtime_ns() / SECOND),
-        DAY | REALTIME | REALTIME_COARSE | 11 => Some(explore::realtime_ns()),
-        MONOTONIC | MONOTONIC_RAW | MONOTONIC_COARSE | BOOTTIME => Some(explore::monotonic_ns()),
+        _ if !schedule::is_on() => None,
+        TIME => Some(clock::realtime_ns() / SECOND),
+        DAY | REALTIME | REALTIME_COARSE | 11 => Some(clock::realtime_ns()),
+        MONOTONIC | MONOTONIC_RAW | MONOTONIC_COARSE | BOOTTIME => Some(clock::monotonic_ns()),
         _ => None,
     }
 }
@@ -70,7 +70,7 @@ fn explored(id: u8) -> Option<i64> {
 pub fn when(until: *const timespec) -> u64 {
     // SAFETY: the program's variable.
     match unsafe { until.as_ref() } {
-        Some(until) if schedule::explores() => explore::when(to_ns(until)),
+        Some(until) if schedule::is_on() => clock::when(to_ns(until)),
         _ => 0,
     }
 }
@@ -80,7 +80,7 @@ fn sleeps_until(length: *const timespec, is_absolute: bool) -> u64 {
     // SAFETY: the program's variable.
     match unsafe { length.as_ref() } {
         Some(_) if is_absolute => when(length),
-        Some(length) if schedule::explores() => explore::after_ns(to_ns(length).max(0) as u64),
+        Some(length) if schedule::is_on() => clock::after_ns(to_ns(length).max(0) as u64),
         _ => 0,
     }
 }
@@ -184,7 +184,7 @@ unsafe fn sleep_until(
     if schedule::is_on() {
         // Whoever is named next comes next, however long anybody sleeps.
         thread.rests().slept();
-        schedule::yields(sleeps_until(length, is_absolute));
+        lend::yields(sleeps_until(length, is_absolute));
         if schedule::explores() && thread.is_cancelled.load(Acquire) {
             // SAFETY: asks for nothing; it ends the thread if that is to be.
             turn::cancellable(Op::Sleep, || unsafe { real_thread::pthread_testcancel() });
@@ -303,7 +303,7 @@ pub unsafe fn sched_yield() -> c_int {
         }
         return 0;
     }
-    schedule::yields(0);
+    lend::yields(0);
     // SAFETY: asks for nothing.
     unsafe { real::sched_yield() }
 }
