@@ -10,7 +10,7 @@ use std::path::Path;
 fn place(test: &str, program: &str) -> Place {
     let kit = Kit::new(env!("CARGO_BIN_EXE_retake"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("explore_results"));
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs/explored");
-    Place::new(kit, test, &programs.join(format!("{program}.c"))).expect("a folder with a program")
+    Place::new(kit, test, &programs.join(program)).expect("a folder with a program")
 }
 
 fn explore(place: &Place, arguments: &[&str]) -> Outcome {
@@ -34,7 +34,7 @@ fn merge(place: &Place, files: &[&str]) -> Outcome {
 
 #[test]
 fn the_document_tells_what_was_found() {
-    let place = place("document", "unlocked");
+    let place = place("document", "unlocked.c");
     let found = explore(&place, &["--json", "--seed", "0x7", "-o", "take"]);
     let told = document(&found);
     assert_eq!(found.ended, 1, "{}", found.stderr);
@@ -56,8 +56,35 @@ fn the_document_tells_what_was_found() {
 }
 
 #[test]
+fn where_memory_decides_it_is_told_which_thread_went_on() {
+    let place = place("switch", "unlocked.c");
+    let found = explore(&place, &["--json", "-j", "1", "-o", "take"]);
+    let decides = &document(&found)["failures"][0]["decides"];
+    assert_eq!(decides["how"].as_str(), Some("switch"), "{}", found.stderr);
+    let of =
+        |place: usize| (decides["operations"][place]["thread"].as_str(), decides["operations"][place]["what"].as_str());
+    assert_eq!(of(0), (Some("0"), Some("create thread 0.1")), "{}", found.stderr);
+    assert_eq!(of(1).0, Some("0.1"), "{}", found.stderr);
+    assert!(found.stderr.contains("if 0 goes on there, it passes (tried)"), "{}", found.stderr);
+}
+
+#[test]
+fn threads_of_cxx_are_told_by_what_they_run() {
+    let place = place("cxx", "lambdas.cc");
+    let found = explore(&place, &["--json", "-j", "1", "-o", "take"]);
+    let decides = &document(&found)["failures"][0]["decides"];
+    let names = |key: &str| -> BTreeSet<String> {
+        let operations = decides["operations"].as_array().into_iter().flatten();
+        operations.filter_map(|operation| Some(operation[key].as_str()?.to_owned())).collect()
+    };
+    assert_eq!(decides["how"].as_str(), Some("between"), "{}", found.stderr);
+    assert_eq!(names("function"), BTreeSet::from(["count".into(), "lambda".into()]), "{}", found.stderr);
+    assert_eq!(names("what"), BTreeSet::from(["lock mutex lock".into()]), "{}", found.stderr);
+}
+
+#[test]
 fn one_take_of_each_kind_is_kept() {
-    let place = place("kinds", "two_bugs");
+    let place = place("kinds", "two_bugs.c");
     let found = explore(&place, &["--json", "--keep-going", "--runs", "150", "-j", "1", "-o", "take"]);
     let told = document(&found);
     assert_eq!((found.ended, told["runs"].as_u64()), (1, Some(150)), "{}", found.stderr);
@@ -79,7 +106,7 @@ fn one_take_of_each_kind_is_kept() {
 
 #[test]
 fn parts_together_see_what_one_exploration_sees() {
-    let place = place("parts", "three_counters");
+    let place = place("parts", "three_counters.c");
     // The first run, which every part makes, and 13 times 3.
     let asked = ["--runs", "40", "--strategy", "random", "--seed", "3"];
     let whole = part(&place, "whole", &asked);
@@ -100,7 +127,7 @@ fn parts_together_see_what_one_exploration_sees() {
 
 #[test]
 fn failures_of_parts_are_joined_by_what_decides() {
-    let place = place("joined", "two_bugs");
+    let place = place("joined", "two_bugs.c");
     let asked = ["--runs", "300", "--keep-going"];
     let one = part(&place, "one", &[&asked[..], &["--shard", "1/3"]].concat());
     let two = part(&place, "two", &[&asked[..], &["--shard", "2/3"]].concat());
@@ -118,7 +145,7 @@ fn failures_of_parts_are_joined_by_what_decides() {
 
 #[test]
 fn only_parts_of_one_exploration_are_joined() {
-    let place = place("refused", "unlocked");
+    let place = place("refused", "unlocked.c");
     let asked = ["--runs", "2", "--strategy", "random"];
     let make = |file: &str, more: &[&str]| part(&place, file, &[&asked[..], more].concat());
     make("one", &["--shard", "1/2"]);

@@ -120,7 +120,7 @@ impl Deadlock {
     pub fn told(&self, symbols: &mut Symbols) -> Told {
         let waits = |waiter: &Waiter, symbols: &mut Symbols| Waits {
             thread: waiter.thread.clone(),
-            function: symbols.place(&self.process, waiter.start).and_then(|place| place.function),
+            function: symbols.runs(&self.process, waiter.start, &waiter.pcs),
             what: waiter.waits.clone(),
             object: (waiter.waits != OF_THREAD).then(|| {
                 let name = symbols.variable(&self.process, waiter.object);

@@ -203,6 +203,19 @@ impl Symbols {
         if own.is_empty() { rest.collect() } else { own }
     }
 
+    /// What a thread was created to run, if that is a function of the program. C++ starts its threads by one of its own: then
+    /// it is the function that was called from there, if `pcs`, a stack of that thread, reaches so far.
+    pub fn runs(&mut self, process: &str, start: u64, pcs: &[u64]) -> Option<String> {
+        let place = self.place(process, start)?;
+        if !place.module.starts_with(CXX_RUNTIME) {
+            return place.function;
+        }
+        let frames: Vec<Place> = pcs.iter().flat_map(|pc| self.frames(process, pc.wrapping_sub(1))).collect();
+        let outermost = frames.iter().rposition(|place| !place.is_of_system())?;
+        frames.get(outermost + 1)?;
+        frames[outermost].function.clone()
+    }
+
     /// The place of the instruction at `address`; if it was inlined from a header of the system, the line that used it.
     pub fn place(&mut self, process: &str, address: u64) -> Option<Place> {
         let frames = self.frames(process, address);
@@ -317,13 +330,22 @@ fn load(module: &Module, present: bool) -> Option<Loaded> {
     Some(Loaded { lines: addr2line::Loader::new(&module.path).ok(), variables })
 }
 
+/// Where C++'s threads begin.
+const CXX_RUNTIME: &str = "libstdc++";
+
 /// A symbol as its author wrote it. Only what looks mangled is demangled: `a` alone would become `signed char`.
 fn plain(symbol: &str) -> String {
-    if symbol.starts_with("_Z") || symbol.starts_with("_R") {
-        return addr2line::demangle_auto(symbol.into(), None).into_owned();
-    }
-    symbol.to_owned()
+    let name = if symbol.starts_with("_Z") || symbol.starts_with("_R") {
+        addr2line::demangle_auto(symbol.into(), None).into_owned()
+    } else {
+        symbol.to_owned()
+    };
+    // Debug information names what lambdas do so, and nothing else: classes come with their names.
+    if name == "operator()" { "lambda".into() } else { name.replace(UNNAMED[0], "").replace(UNNAMED[1], "") }
 }
+
+/// What stands before names in a namespace without a name.
+const UNNAMED: [&str; 2] = ["_GLOBAL__N_1::", "(anonymous namespace)::"];
 
 /// A path as short as it is still clear: relative to here if it lies below, else its last two parts.
 fn shortened(path: &str) -> String {
@@ -355,6 +377,8 @@ mod tests {
     fn only_mangled_names_are_changed() {
         assert_eq!(plain("a"), "a");
         assert_eq!(plain("_Z4lockv"), "lock()");
+        assert_eq!(plain("_ZN12_GLOBAL__N_14bankE"), "bank");
+        assert_eq!(plain("operator()"), "lambda");
     }
 
     /// Not put into its caller, so that it has a symbol in every build.

@@ -95,7 +95,7 @@ fn instead(failing: &[Step], passing: &[Step], from: usize) -> Option<(Step, Ste
 }
 
 /// What was done, in order, and behind it what was about to be done.
-fn steps(log: &[Choice]) -> Vec<Step> {
+pub(crate) fn steps(log: &[Choice]) -> Vec<Step> {
     let done = acts(log).map(|act| (act, true));
     let undone = left(log).into_values().map(|act| (act, false));
     let mut steps: Vec<Step> = Vec::new();
@@ -154,7 +154,7 @@ pub fn begins_to_wait(act: &Act) -> bool {
 }
 
 /// Giving something up tells less than taking it; that a thread begins, naps and ends is not what a program is about.
-fn tells(act: &Act) -> bool {
+pub(crate) fn tells(act: &Act) -> bool {
     let lives = matches!(op(act), Some(Op::ThreadCreate | Op::ThreadStart | Op::ThreadJoin | Op::ThreadEnd));
     let rests = matches!(op(act), Some(Op::Sleep | Op::Exit));
     op(act).is_some() && (begins_to_wait(act) || !releases(act)) && !lives && !rests
@@ -172,7 +172,7 @@ fn is_signal(a: &Act, b: &Act) -> bool {
 }
 
 /// The choices in which the thread of `then` goes on from `from` up to it.
-fn swapped(steps: &[Step], from: usize, then: usize) -> Vec<u16> {
+pub(crate) fn swapped(steps: &[Step], from: usize, then: usize) -> Vec<u16> {
     let mover = steps[then].act.thread;
     let is_moved = |at: usize| at >= from && at <= then && steps[at].act.thread == mover;
     let all = || (0..steps.len()).filter(|at| steps[*at].is_done || *at == then);
@@ -183,7 +183,7 @@ fn swapped(steps: &[Step], from: usize, then: usize) -> Vec<u16> {
 }
 
 /// Whether the thread of `then` did it before the thread of `first` came to `first`, if it came there at all.
-fn is_swapped(log: &[Choice], steps: &[Step], first: usize, then: usize) -> bool {
+pub(crate) fn is_swapped(log: &[Choice], steps: &[Step], first: usize, then: usize) -> bool {
     let place = |at: usize| {
         let thread = steps[at].act.thread;
         let before = steps[..at].iter().filter(|step| step.act.thread == thread).count();

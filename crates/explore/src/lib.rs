@@ -27,6 +27,8 @@ pub mod set;
 pub mod steady;
 
 #[cfg(feature = "std")]
+pub mod between;
+#[cfg(feature = "std")]
 pub mod bounded;
 #[cfg(feature = "std")]
 pub mod coverage;

@@ -1,10 +1,11 @@
 //! What decides, on examples where it is known.
 
 mod simulator;
+use retake_explore::between::{Between, between};
 use retake_explore::decide::{Decision, Tried, decide};
 use retake_explore::random::Random;
 use retake_explore::shrink::{Run, Trial, shrink};
-use retake_explore::{Plan, kind};
+use retake_explore::{Choice, Plan, kind};
 use retake_tape::op::Op;
 use simulator::Do::*;
 use simulator::{End, Program, run};
@@ -22,6 +23,11 @@ impl Run for Runs<'_> {
 
 /// What decides in the smallest run that fails, from each of some seeds on.
 fn decided(program: &Program) -> Vec<Decision> {
+    failing_and_decided(program).into_iter().map(|(_, decision)| decision).collect()
+}
+
+/// The same, with the log of that run.
+fn failing_and_decided(program: &Program) -> Vec<(Vec<Choice>, Decision)> {
     let of = |seed| {
         let mut seeds = Random::new(seed);
         let mut runs = (0..20_000).map(|_| run(program, &Plan::new(kind::WALK, seeds.next()), &[]));
@@ -31,7 +37,8 @@ fn decided(program: &Program) -> Vec<Decision> {
             let outcome = run(program, &STEADY, choices);
             Some(Tried { passed: outcome.end == End::Passed, log: outcome.log })
         };
-        decide(&mut again, &shrunk.log, 50).expect("something decides")
+        let decision = decide(&mut again, &shrunk.log, 50).expect("something decides");
+        (shrunk.log, decision)
     };
     (0..10).map(of).collect()
 }
@@ -90,4 +97,22 @@ fn nothing_decides_what_always_fails() {
         Some(Tried { passed: outcome.end == End::Passed, log: outcome.log })
     };
     assert_eq!(decide(&mut again, &failing.log, 50), None);
+}
+
+/// Before both sections, or behind both, the other one's does no harm.
+#[test]
+fn what_came_between_two_sections_is_told_with_both() {
+    let adds = || vec![Lock(1), Load(3, 0), Unlock(1), Add(0, 1), Lock(1), Store(3, 0), Unlock(1)];
+    let main = vec![Create(1), Create(2), Join(1), Join(2), Load(3, 1), Expect(1, 2)];
+    let program = Program { threads: vec![main, adds(), adds()], initial: vec![] };
+    for (log, decision) in failing_and_decided(&program) {
+        let mut again = |choices: &[u16]| {
+            let outcome = run(&program, &STEADY, choices);
+            Some(Tried { passed: outcome.end == End::Passed, log: outcome.log })
+        };
+        let Between { before, middle, after } = between(&mut again, &log, &decision).expect("three decide");
+        let [before, middle, after] = [before, middle, after].map(|step| (step.act.thread, step.act.op));
+        assert_eq!(before.0, after.0, "{decision:?}");
+        assert_ne!(before.0, middle.0, "{decision:?}");
+    }
 }

@@ -1,6 +1,6 @@
-//! Why a run fails: the two operations whose order decides.
+//! Why a run fails: the two or three operations whose order decides.
 //!
-//! They are found by trying (`retake_explore::decide`). A run in which they come the other way round is recorded, too: it
+//! They are found by trying (`retake_explore::decide`, `between`). A run in which they come the other way round is recorded, too: it
 //! has the names and lines of what the failing run never came to.
 //!
 //! Law: what is told has been tried, on the program itself; where nothing could be shown, nothing is told.
@@ -17,6 +17,7 @@ use crate::store::Store;
 use crate::symbols::{Place, Symbols};
 use crate::take::TempDir;
 use retake_analysis::{History, Note};
+use retake_explore::between::{Between, Switch, between, switch};
 use retake_explore::decide::{Decision, Step, Tried, begins_to_wait, decide};
 use retake_explore::depends::op;
 use retake_explore::{Choice, flag};
@@ -35,9 +36,30 @@ const RUNS_MAX: usize = 100;
 const FRAMES: usize = 3;
 const A_CONDITION: &str = "a condition";
 
+/// What decides, as it was found.
+pub enum Decided {
+    Pair(Decision),
+    /// The pair, and the third one.
+    Three(Decision, Between),
+    Switch(Switch),
+}
+
+/// How operations decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum How {
+    /// Of two, the second one should have come first.
+    Order,
+    /// Of three, the second one came between the others.
+    Between,
+    /// Behind the first, its thread should have gone on, instead of the second one's.
+    Switch,
+}
+
 /// What decides: operations in the order in which the failing run did them, or was about to.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Explanation {
+    pub how: How,
     pub operations: Vec<Operation>,
     /// The first one is a signal that the second one would have waited for.
     pub is_unheard: bool,
@@ -72,7 +94,12 @@ impl Explanation {
     pub fn words(&self) -> String {
         let mut lines = vec!["what decides:".to_owned()];
         for (place, operation) in self.operations.iter().enumerate() {
-            let when = if place == 0 { "first" } else { "then " };
+            let when = match (self.how, place) {
+                (How::Switch, 0) => "after",
+                (How::Switch, _) => "went on:",
+                (_, 0) => "first",
+                _ => "then ",
+            };
             lines.push(format!("  {when} {}: {}", operation.who(), operation.what));
             if !operation.stack.is_empty() {
                 lines.push(format!("        at {}", operation.places()));
@@ -81,7 +108,17 @@ impl Explanation {
         if self.is_unheard {
             lines.push("  so nobody heard the signal".into());
         }
-        lines.push("  the other way round it passes (tried)".into());
+        let who = |place: usize| self.operations.get(place).map_or("", |operation| &operation.thread);
+        lines.push(match self.how {
+            How::Order => "  the other way round it passes (tried)".into(),
+            How::Between => {
+                format!("  {} came between the two of {}; before both or after both it passes (tried)", who(1), who(0))
+            }
+            How::Switch => format!(
+                "  if {} goes on there, it passes (tried): look for memory that both use without a lock",
+                who(0)
+            ),
+        });
         lines.join("\nretake: ")
     }
 
@@ -92,26 +129,41 @@ impl Explanation {
     }
 }
 
-/// What decides, with names and lines. `kept` is the failing run; `record` makes a take of the one that passes, there.
+/// What decides, with names and lines. `kept` is the failing run; `record` makes a take of a run with these choices, there.
 pub fn explained(
-    decision: &Decision,
+    decided: &Decided,
     kept: &Path,
-    record: impl FnOnce(OsString) -> Result<Recorded>,
+    record: impl FnOnce(Vec<u16>, OsString) -> Result<Recorded>,
 ) -> Result<Explanation> {
-    let Decision { first, then, .. } = decision;
+    let (decision, third) = match decided {
+        Decided::Pair(decision) => (decision, None),
+        Decided::Three(decision, between) => (decision, Some(between)),
+        Decided::Switch(Switch { stopped, goes }) => {
+            let operations = vec![look_up(kept, stopped)?, look_up(kept, goes)?];
+            return Ok(Explanation { how: How::Switch, operations, is_unheard: false });
+        }
+    };
+    let Decision { first, then, passing } = decision;
     let dir = TempDir::in_memory()?;
-    let passing = record(dir.path().join("take").into())?;
+    let passing = record(passing.clone(), dir.path().join("take").into())?;
     let (mut earlier, later) = (look_up(kept, first)?, look_up(&passing.dir, then)?);
     // A wait that never ended has no name in its take; whoever signals knows it.
     if let (true, Some((_, name))) = (earlier.what.ends_with(A_CONDITION), later.what.split_once("condition ")) {
         earlier.what = earlier.what.replace(A_CONDITION, &format!("condition {name}"));
     }
     let is_unheard = matches!(op(&first.act), Some(Op::CondSignal | Op::CondBroadcast)) && begins_to_wait(&then.act);
-    Ok(Explanation { operations: vec![earlier, later], is_unheard })
+    let mut operations = vec![earlier, later];
+    match third {
+        Some(third) if third.middle == *first => operations.insert(0, look_up(kept, &third.before)?),
+        Some(third) => operations.push(look_up(kept, &third.after)?),
+        None => {}
+    }
+    let how = if third.is_some() { How::Between } else { How::Order };
+    Ok(Explanation { how, operations, is_unheard })
 }
 
 /// Looks for what decides that the run of `log` fails.
-pub fn decided(slot: &mut Slot, judge: &Judge, log: &[Choice]) -> Result<Option<Decision>> {
+pub fn decided(slot: &mut Slot, judge: &Judge, log: &[Choice]) -> Result<Option<Decided>> {
     let until = Instant::now() + TIME_MAX;
     let mut error: Option<Failure> = None;
     let mut attempt = |choices: &[u16]| -> Result<Option<Tried>> {
@@ -125,8 +177,14 @@ pub fn decided(slot: &mut Slot, judge: &Judge, log: &[Choice]) -> Result<Option<
             None
         }
     };
-    let decision = decide(&mut run, log, RUNS_MAX);
-    error.map_or(Ok(decision), Err)
+    let decided = match decide(&mut run, log, RUNS_MAX) {
+        Some(decision) => Some(match between(&mut run, log, &decision) {
+            Some(third) => Decided::Three(decision, third),
+            None => Decided::Pair(decision),
+        }),
+        None => switch(&mut run, log).map(Decided::Switch),
+    };
+    error.map_or(Ok(decided), Err)
 }
 
 /// The operation in the take that lies there.
@@ -146,7 +204,7 @@ fn told(step: &Step, rich: &[Tape], symbols: &mut Symbols) -> Operation {
     // Threads are numbered as they are created; the first process alone is explored.
     let main = all.iter().filter(|(tape, _)| tape.name() == "0").map(|(_, thread)| thread.header.number).min();
     let mut numbers: Vec<u64> = main.into_iter().map(u64::from).collect();
-    let (mut seen, mut found, mut object) = (0, None, String::new());
+    let (mut seen, mut found, mut object, mut runs) = (0, None, String::new(), None);
     for note in history {
         let (tape, thread) = all[note.thread];
         if tape.name() != "0" {
@@ -157,6 +215,9 @@ fn told(step: &Step, rich: &[Tape], symbols: &mut Symbols) -> Operation {
             numbers.push(note.rich.version);
         }
         let is_its = numbers.get(step.act.thread as usize) == Some(&thread.header.number.into());
+        if is_its && runs.is_none() {
+            runs = symbols.runs("0", thread.header.start, &note.rich.pcs);
+        }
         if !is_its || u16::from(note.rich.op as u8) != step.act.op {
             continue;
         }
@@ -168,12 +229,10 @@ fn told(step: &Step, rich: &[Tape], symbols: &mut Symbols) -> Operation {
     }
     let number = numbers.get(step.act.thread as usize).copied();
     let thread = all.iter().find(|(tape, thread)| tape.name() == "0" && Some(thread.header.number.into()) == number);
-    let (thread, function) = thread.map_or_else(Default::default, |(_, thread)| {
-        (thread.name.clone(), symbols.place("0", thread.header.start).and_then(|place| place.function))
-    });
+    let thread = thread.map_or_else(String::new, |(_, thread)| thread.name.clone());
     let mut stack = found.map_or_else(Vec::new, |note| symbols.stack("0", &note.rich.pcs));
     stack.truncate(FRAMES);
-    Operation { thread, function, what: what(step, &object, found.as_ref(), symbols), stack }
+    Operation { thread, function: runs, what: what(step, &object, found.as_ref(), symbols), stack }
 }
 
 /// `lock mutex a`.

@@ -351,10 +351,12 @@ impl Exploring {
 
     /// Why the failing run of `log` fails.
     fn explain(&mut self, log: &[Choice], run: &Run, kept: &Path) -> Result<Option<explain::Explanation>> {
-        let Some(decision) = explain::decided(&mut self.slots[0], &self.judge, log)? else { return Ok(None) };
-        let given = self.given(Plan::new(kind::STEADY, 0), decision.passing.clone(), run)?;
-        let record = |dir| record::explored(self.args.command.clone(), Some(dir), given);
-        explain::explained(&decision, kept, record).map(Some)
+        let Some(decided) = explain::decided(&mut self.slots[0], &self.judge, log)? else { return Ok(None) };
+        let record = |choices, dir| {
+            let given = self.given(Plan::new(kind::STEADY, 0), choices, run)?;
+            record::explored(self.args.command.clone(), Some(dir), given)
+        };
+        explain::explained(&decided, kept, record).map(Some)
     }
 
     /// What it came to.
