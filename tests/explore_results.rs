@@ -49,6 +49,12 @@ fn the_document_tells_what_was_found() {
     let replayed = place.retake(&["replay", failure["directory"].as_str().expect("a path")]).expect("it ends");
     assert_eq!(replayed.ended, 134, "{}", replayed.stderr);
 
+    let plain = explore(&place, &["--json", "--no-shrink", "--seed", "0x7", "-o", "plain"]);
+    let told_plain = document(&plain);
+    let failure_plain = &told_plain["failures"][0];
+    assert_eq!(failure_plain["run"], failure["run"], "{told_plain}");
+    assert!(failure_plain["shrunk"].is_null() && failure_plain["decides"].is_null(), "{told_plain}");
+
     let fine = explore(&place, &["--json", "--runs", "1"]);
     let told = document(&fine);
     assert_eq!((fine.ended, told["runs"].as_u64(), told["failures"].as_array().map(Vec::len)), (0, Some(1), Some(0)));

@@ -33,6 +33,9 @@ pub struct Args {
     /// Do not stop at the first failure: keep one take of each kind
     #[arg(long)]
     pub keep_going: bool,
+    /// Keep the first run that fails as it is: it is not made smaller, and what decides is not looked for
+    #[arg(long)]
+    pub no_shrink: bool,
     /// Make only part K of N of the runs, so that N machines share them; --json writes what --merge joins
     #[arg(long, value_name = "K/N", value_parser = shard)]
     pub shard: Option<(u64, u64)>,

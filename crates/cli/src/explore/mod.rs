@@ -273,7 +273,10 @@ impl Exploring {
         if launch::asked_to_end().is_some() {
             return Ok(self.doubt(number, failure, head, "there was no time to look at it".into()));
         }
-        let shrunk = shrinking::shrink(&mut self.slots[0], &self.judge, run, failure)?;
+        let shrunk = match self.args.no_shrink {
+            true => None,
+            false => shrinking::shrink(&mut self.slots[0], &self.judge, run, failure)?,
+        };
         let mut orders = vec![(Order::of(&run.log), failure)];
         orders.extend(shrunk.iter().map(|shrunk| (Order::of(&shrunk.log), failure)));
         if let Some(index) = orders.last().and_then(|order| self.known.get(order)).copied() {
