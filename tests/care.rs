@@ -303,6 +303,21 @@ fn forgotten_guards_are_told_in_c() {
     assert_eq!(said("outside", false), "");
 }
 
+/// `retake explore` orders the threads of a program that explores by itself: there its closure runs once in each run.
+#[test]
+fn a_program_that_explores_is_explored_from_outside() {
+    let kit = kit();
+    let scratch = kit.scratch("explore").unwrap();
+    let program = samples().join("explore");
+    let explored = retake(&kit, &scratch, &["explore", "-j", "1", "--", &program.to_string_lossy()]);
+    assert_eq!(explored.ended, 1, "{}", explored.stderr);
+    for words in
+        ["deadlock: 2 threads wait for ever", "replayed 3 of 3: same failure", "runs once, and is not explored"]
+    {
+        assert!(explored.stderr.contains(words), "no `{words}`: {}", explored.stderr);
+    }
+}
+
 /// `retake::sync`: locks, conditions, channels, atomics of a Rust program.
 #[test]
 fn the_order_of_rust_locks_comes_back() {

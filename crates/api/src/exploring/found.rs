@@ -17,6 +17,8 @@ const SHRINK_RUNS: u64 = 2000;
 const DECIDE_RUNS: usize = 100;
 const TIME: Duration = Duration::from_secs(5);
 const REPLAYS: usize = 3;
+/// In longer runs it is not looked for what decides: every two of their operations would have to be looked at.
+const STEPS_MAX: usize = 4096;
 
 /// The message of the panic that ends an exploration.
 pub fn tell(exploration: &mut Exploration, name: &str, head: String, done: &Done, failure: &Failure) -> String {
@@ -79,6 +81,9 @@ fn smaller(shrunk: &Shrunk) -> String {
 
 /// The two operations whose order decides, in words, if they can be told.
 fn decided(exploration: &mut Exploration, failing: &Done) -> Vec<String> {
+    if failing.log.len() > STEPS_MAX {
+        return Vec::new();
+    }
     let until = Instant::now() + TIME;
     let mut run = |choices: &[u16]| {
         let done = exploration.again(choices);

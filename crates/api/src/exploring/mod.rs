@@ -28,8 +28,10 @@ use retake_explore::portfolio::{self, Ended, Next, Portfolio, Settings};
 use retake_explore::{Choice, Plan};
 use run::{End, Failure, Place, Run, State};
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
+use world::At;
 
 /// Who chooses the thread that goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +159,8 @@ impl Explore {
             return Explored { runs: 1, orders: 1, all_orders: None, yields: false, within: None, leaked: 0 };
         }
         let asked = order::asked(&name).unwrap_or_else(|problem| panic!("retake: {}: {problem}", order::VARIABLE));
-        let mut exploration = Exploration { body: Arc::new(f), known: None, timeout: self.timeout, leaked: 0 };
+        let mut exploration =
+            Exploration { body: Arc::new(f), at: Location::caller(), known: None, timeout: self.timeout, leaked: 0 };
         panics::keep();
         if let Some(order) = asked {
             return exploration.follow(&name, order);
@@ -182,8 +185,8 @@ impl Explore {
             let done = exploration.make(job.plan.clone(), job.prefix.clone(), false);
             made += 1;
             if let End::Failed(failure) = &done.end {
-                let head =
-                    format!("run {made} of {runs} failed: {} ({}; seed {seed})", words::failure(failure), job.words());
+                let by = job.strategy.name();
+                let head = format!("run {made} of {runs} failed: {} ({by}, seed {seed})", words::failure(failure));
                 panic!("{}", found::tell(&mut exploration, &name, head, &done, failure));
             }
             portfolio.ran(job, &done.log, Ended::Passed);
@@ -295,6 +298,7 @@ pub struct Done {
 
 pub struct Exploration {
     body: Arc<dyn Fn() + Send + Sync>,
+    at: At,
     known: Option<Arc<Known>>,
     timeout: Duration,
     /// Threads of ended runs that could not be ended.
@@ -314,7 +318,7 @@ impl Exploration {
 
     /// Makes a run. One that is loud is looked at by somebody: it may stand still, and tells its panics at once.
     pub fn make(&mut self, plan: Plan, prefix: Vec<u16>, is_loud: bool) -> Done {
-        let run = Arc::new(Run::new(plan, prefix, Names::new(self.known.clone()), is_loud));
+        let run = Arc::new(Run::new(plan, prefix, Names::new(self.known.clone()), self.at, is_loud));
         let seat = run.lock().first_seat();
         let (part, body) = (Part::new(run.clone(), (0, seat)), self.body.clone());
         let name = std::thread::current().name().unwrap_or("explored").to_owned();

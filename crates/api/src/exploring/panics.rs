@@ -31,7 +31,8 @@ fn words(payload: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a value that is no text".into())
 }
 
-/// Where this thread panicked last, and with what.
-pub fn last() -> (String, String) {
-    LAST.with(|last| last.borrow().clone())
+/// Where this thread panicked, and with what: the payload tells if somebody else keeps the panics.
+pub fn told(payload: &(dyn std::any::Any + Send)) -> (String, String) {
+    let (at, message) = LAST.with(|last| last.take());
+    if at.is_empty() { ("an unknown place".into(), words(payload)) } else { (at, message) }
 }

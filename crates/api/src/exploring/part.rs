@@ -5,7 +5,7 @@
 //! and where it would have to wait for others it stays for ever, since a second panic would end the process.
 
 use super::names;
-use super::run::{Ask, Place, Run, Seat, State};
+use super::run::{Ask, Run, Seat, State};
 use super::world::{At, Holder, Number, Want};
 use retake_explore::of_thread;
 use retake_tape::op::Op;
@@ -39,6 +39,8 @@ pub enum Touch {
 struct Call {
     what: &'static str,
     polls: bool,
+    /// Its caller does not know where it stands.
+    in_drop: bool,
 }
 
 thread_local! {
@@ -60,8 +62,8 @@ pub fn part() -> Option<Part> {
 /// own code is not called. Nothing for a thread that is not explored.
 pub struct Called(Option<Call>);
 
-pub fn called(what: &'static str, polls: bool) -> Called {
-    Called(CALL.replace(Some(Call { what, polls })))
+pub fn called(what: &'static str, polls: bool, in_drop: bool) -> Called {
+    Called(CALL.replace(Some(Call { what, polls, in_drop })))
 }
 
 impl Drop for Called {
@@ -81,8 +83,8 @@ fn address(mark: &AtomicU64) -> usize {
     std::ptr::from_ref(mark) as usize
 }
 
-fn ask<'a>(op: Op, object: Option<&'a AtomicU64>, what: &'static str, at: At) -> Ask<'a> {
-    let call = CALL.get().unwrap_or(Call { what, polls: false });
+fn ask<'a>(op: Op, object: Option<&'a AtomicU64>, what: &'static str, at: impl Into<Option<At>>) -> Ask<'a> {
+    let call = CALL.get().unwrap_or(Call { what, polls: false, in_drop: false });
     Ask {
         op,
         object,
@@ -92,7 +94,8 @@ fn ask<'a>(op: Op, object: Option<&'a AtomicU64>, what: &'static str, at: At) ->
         until_ns: None,
         naps: false,
         polls: call.polls,
-        place: Place { what: call.what, at },
+        what: call.what,
+        at: at.into().filter(|_| !call.in_drop),
     }
 }
 
@@ -112,7 +115,7 @@ impl Part {
         // What destructors of thread-local values do later is no part of the run.
         PART.with(|part| *part.borrow_mut() = None);
         let panic = result.as_ref().err().filter(|payload| !payload.is::<Over>());
-        self.run.ends(self.number, panic.map(|_| super::panics::last()));
+        self.run.ends(self.number, panic.map(|payload| super::panics::told(&**payload)));
         result.unwrap_or_else(|payload| resume_unwind(payload))
     }
 
@@ -160,13 +163,13 @@ impl Part {
         })
     }
 
-    pub fn unlock(&self, mutex: &AtomicU64, at: At) {
+    pub fn unlock(&self, mutex: &AtomicU64) {
         let address = address(mutex);
         let unlock = |state: &mut State| state.world.unlock(address, self.number);
         match CALL.get() {
             Some(_) => self.along(unlock),
             None => {
-                self.step(ask(Op::MutexUnlock, Some(mutex), "unlock mutex", at), |state, _| unlock(state));
+                self.step(ask(Op::MutexUnlock, Some(mutex), "unlock mutex", None), |state, _| unlock(state));
             }
         }
     }
@@ -178,7 +181,7 @@ impl Part {
         let mut begin = |state: &mut State| {
             state.world.unlock(mutex_at, self.number);
             state.world.wait(condition_at, self.number);
-            until_ns = time.map(|time| state.after(time));
+            until_ns = time.and_then(|time| state.after(time));
         };
         if CALL.get().is_some() {
             self.along(&mut begin);
@@ -264,9 +267,9 @@ impl Part {
         })
     }
 
-    pub fn release(&self, lock: &AtomicU64, at: At) {
+    pub fn release(&self, lock: &AtomicU64) {
         let address = address(lock);
-        let ask = ask(Op::RwUnlock, Some(lock), "unlock rwlock", at);
+        let ask = ask(Op::RwUnlock, Some(lock), "unlock rwlock", None);
         self.step(ask, |state, _| state.world.release(address, self.number));
     }
 
@@ -281,7 +284,7 @@ impl Part {
 
     /// Sleeps for so long, or yields.
     pub fn nap(&self, time: Option<Duration>, at: At) {
-        let until = time.map(|time| self.run.lock().after(time));
+        let until = time.and_then(|time| self.run.lock().after(time));
         let (op, what) = if time.is_some() { (Op::Sleep, "sleep") } else { (Op::Misc, "yield") };
         self.step(Ask { naps: true, until_ns: until, ..ask(op, None, what, at) }, |_, _| ());
     }
@@ -297,7 +300,7 @@ impl Part {
     /// A thread is about to be made: its part; nothing if the run has ended.
     pub fn create(&self, scope: usize, at: At) -> Option<Part> {
         let ask = Ask { named: names::THREADS, ..ask(Op::ThreadCreate, None, "create thread", at) };
-        let made = self.step(ask, |state, _| state.join(scope, Some(at)))?;
+        let made = self.step(ask, |state, _| state.join(scope, at))?;
         Some(Part::new(self.run.clone(), made))
     }
 

@@ -46,6 +46,8 @@ impl Seat {
 pub struct Place {
     pub what: &'static str,
     pub at: At,
+    /// It stands somewhere behind that place: what is dropped does not know by whom.
+    pub is_behind: bool,
 }
 
 /// What a thread asks for.
@@ -62,7 +64,9 @@ pub struct Ask<'a> {
     pub naps: bool,
     /// If it does so again and again, it waits for others to do something.
     pub polls: bool,
-    pub place: Place,
+    pub what: &'static str,
+    /// Where it stands, if that is known.
+    pub at: Option<At>,
 }
 
 /// What a thread in its seat is about to do.
@@ -79,6 +83,7 @@ pub struct Member {
     seat: Arc<Seat>,
     late: bool,
     last: (u16, u32),
+    last_at: At,
     pub name: Option<String>,
     /// The scope that it was made in, by its address.
     pub scope: usize,
@@ -133,7 +138,8 @@ pub struct Run {
 }
 
 impl Run {
-    pub fn new(plan: Plan, prefix: Vec<u16>, names: Names, is_loud: bool) -> Run {
+    /// A run of an exploration that was asked for there.
+    pub fn new(plan: Plan, prefix: Vec<u16>, names: Names, at: At, is_loud: bool) -> Run {
         let serial = names.run;
         let mut state = State {
             chooser: Chooser::new(Box::new(plan), prefix),
@@ -149,7 +155,8 @@ impl Run {
             live: 0,
             returned: false,
         };
-        state.join(0, None);
+        state.join(0, at);
+        state.members[0].about = None;
         Run { state: Mutex::new(state), changed: Condvar::new(), serial, is_loud }
     }
 
@@ -241,22 +248,24 @@ impl Run {
 
 impl State {
     /// One more thread, which can begin.
-    pub fn join(&mut self, scope: usize, at: Option<At>) -> (Number, Arc<Seat>) {
+    pub fn join(&mut self, scope: usize, at: At) -> (Number, Arc<Seat>) {
         let (number, seat) = (self.members.len() as Number, Arc::new(Seat::default()));
-        let about = at.map(|at| About {
+        let about = Some(About {
             act: Act { thread: number, object: of_thread(number), other: 0, op: Op::ThreadStart as u16, flags: 0 },
             want: Want::Nothing,
             until_ns: None,
-            place: Place { what: "begin", at },
+            place: Place { what: "begin", at, is_behind: false },
         });
-        self.members.push(Member { about, seat: seat.clone(), late: false, last: (0, 0), name: None, scope });
+        let seat_of_it = seat.clone();
+        let (late, last, last_at, name) = (false, (0, 0), at, None);
+        self.members.push(Member { about, seat: seat_of_it, late, last, last_at, name, scope });
         self.live += 1;
         (number, seat)
     }
 
-    /// When so much time has passed.
-    pub fn after(&self, time: Duration) -> u64 {
-        self.now_ns.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+    /// When so much time has passed; nothing if that will never be.
+    pub fn after(&self, time: Duration) -> Option<u64> {
+        self.now_ns.checked_add(u64::try_from(time.as_nanos()).ok()?)
     }
 
     /// Where the closure's own thread waits.
@@ -280,7 +289,9 @@ impl State {
         member.last = here;
         let flags = if yields { flag::YIELDS } else { 0 };
         let act = Act { thread, object, other, op: ask.op as u16, flags };
-        member.about = Some(About { act, want: ask.want, until_ns: ask.until_ns, place: ask.place });
+        member.last_at = ask.at.unwrap_or(member.last_at);
+        let place = Place { what: ask.what, at: member.last_at, is_behind: ask.at.is_none() };
+        member.about = Some(About { act, want: ask.want, until_ns: ask.until_ns, place });
         if ask.until_ns.is_none() && !self.world.has(thread, ask.want) && self.is_in_circle(thread) {
             self.stick(thread);
             return None;

@@ -20,7 +20,7 @@ pub fn at(place: &Location) -> String {
 }
 
 pub fn place(place: &Place) -> String {
-    format!("{} at {}", place.what, at(place.at))
+    format!("{} {} {}", place.what, if place.is_behind { "behind" } else { "at" }, at(place.at))
 }
 
 pub fn count(many: u64, what: &str) -> String {

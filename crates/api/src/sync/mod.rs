@@ -3,8 +3,9 @@
 //!
 //! The standard library's own locks are futexes, which a recording cannot see. Here each object has, beside the standard
 //! one, an object of libc's, which the shim catches: when the program is recorded or replayed, that one is taken first, and
-//! so the order of threads at it is on the tape. Otherwise it is not touched, and each operation costs what the standard
-//! one costs, and the look at one variable.
+//! so the order of threads at it is on the tape. In a closure that [`explore`](crate::explore) runs, the exploration says who
+//! takes it when. Otherwise it is not touched, and each operation costs what the standard one costs, and the look at one
+//! variable.
 //!
 //! Law: what is caught orders, what is standard guards the data. So poisoning, moving out and all else is the standard's.
 

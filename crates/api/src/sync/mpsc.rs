@@ -2,7 +2,7 @@
 //!
 //! A channel that is made by a thread that is recorded or explored is a queue under a mutex; otherwise it is the standard one.
 
-use super::native::{Since, call, is_ordered};
+use super::native::{Since, call, call_in_drop, is_ordered};
 use super::{Arc, Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::mpsc as standard;
@@ -125,7 +125,7 @@ impl<T> Channel<T> {
 
     #[track_caller]
     fn drop_sender(&self) {
-        let _call = call("drop sender of channel", false);
+        let _call = call_in_drop("drop sender of channel");
         let mut queue = self.lock();
         queue.senders -= 1;
         if queue.senders == 0 {
@@ -135,7 +135,7 @@ impl<T> Channel<T> {
 
     #[track_caller]
     fn drop_receiver(&self) {
-        let call = call("drop receiver of channel", false);
+        let call = call_in_drop("drop receiver of channel");
         let mut queue = self.lock();
         queue.has_receiver = false;
         let left = std::mem::take(&mut queue.items);

@@ -52,7 +52,12 @@ pub fn explored() -> Option<Part> {
 /// Until it is dropped, what this thread does is one operation to an exploration. Not around code of the program.
 #[inline]
 pub fn call(what: &'static str, polls: bool) -> Option<Called> {
-    (SEEN.load(Relaxed) == EXPLORES).then(|| called(what, polls))
+    (SEEN.load(Relaxed) == EXPLORES).then(|| called(what, polls, false))
+}
+
+/// The same where something is dropped.
+pub fn call_in_drop(what: &'static str) -> Option<Called> {
+    (SEEN.load(Relaxed) == EXPLORES).then(|| called(what, false, true))
 }
 
 /// Whether this thread is being unwound because its exploration has ended its run. Locks are poisoned then that are not so in
@@ -171,7 +176,7 @@ impl NativeMutex {
     #[cold]
     fn unlock(&self) {
         match explored() {
-            Some(part) => part.unlock(mark(&self.0), Location::caller()),
+            Some(part) => part.unlock(mark(&self.0)),
             None => {
                 // SAFETY: this thread holds it: guards do not go to other threads.
                 unsafe { libc::pthread_mutex_unlock(self.0.get()) };
@@ -318,7 +323,7 @@ impl NativeRwLock {
     #[cold]
     fn release(&self) {
         match explored() {
-            Some(part) => part.release(mark(&self.0), Location::caller()),
+            Some(part) => part.release(mark(&self.0)),
             None => {
                 // SAFETY: this thread holds it.
                 unsafe { libc::pthread_rwlock_unlock(self.0.get()) };
