@@ -2,13 +2,11 @@
 
 mod samples;
 
-use retake_testkit::{Kit, Outcome, run};
+use retake_testkit::{Authority, Kit, Nats, Outcome, run};
 use samples::{SHARED, STATIC, compile, samples, samples_in_c};
 use std::fs;
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 fn kit() -> Kit {
     Kit::new(env!("CARGO_BIN_EXE_retake"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("care"))
@@ -27,16 +25,23 @@ fn script_in(scratch: &Path, bin: &Path, commands: &[&str]) -> PathBuf {
 }
 
 fn retake(kit: &Kit, scratch: &Path, arguments: &[&str]) -> Outcome {
-    retake_over(None, kit, scratch, arguments)
+    retake_over(&UNIX, kit, scratch, arguments)
 }
 
-/// Runs the command line with `RETAKE_TRANSPORT` and a secret, if there is one.
-fn retake_over(transport: Option<&str>, kit: &Kit, scratch: &Path, arguments: &[&str]) -> Outcome {
+/// What carries messages, as variables.
+type Over = Vec<(&'static str, String)>;
+
+/// Nothing need be said.
+const UNIX: Over = Vec::new();
+
+fn over(transport: &str) -> Over {
+    vec![("RETAKE_TRANSPORT", transport.into()), ("RETAKE_SECRET", "a secret for the samples".into())]
+}
+
+fn retake_over(over: &Over, kit: &Kit, scratch: &Path, arguments: &[&str]) -> Outcome {
     let mut command = kit.retake(scratch);
-    if let Some(transport) = transport {
-        command.env("RETAKE_TRANSPORT", transport).env("RETAKE_SECRET", "a secret for the samples");
-    }
-    run(command.args(arguments), scratch, kit.limits).unwrap_or_else(|why| panic!("{arguments:?}: {why}"))
+    command.envs(over.iter().map(|(name, value)| (name, value))).args(arguments);
+    run(&mut command, scratch, kit.limits).unwrap_or_else(|why| panic!("{arguments:?}: {why}"))
 }
 
 /// The lines of each participant in their order; between participants the terminal decides, not the tape.
@@ -49,117 +54,123 @@ fn lines_of(outcome: &Outcome, participant: &str) -> Vec<String> {
 const SAMPLES: [&str; 3] = ["care-server", "care-client1", "care-client2"];
 const PARTICIPANTS: [&str; 4] = ["server", "client1", "client2a", "client2b"];
 
+/// Captures the samples together, over one transport, and replays them 50 times over it, and some times over others.
+fn everyone(name: &str, bin: impl FnOnce(&Path) -> PathBuf, carrier: &Over, others: &[&Over]) -> PathBuf {
+    let kit = kit();
+    let scratch = kit.scratch(name).unwrap();
+    script_in(&scratch, &bin(&scratch), &SAMPLES);
+    let recorded = retake_over(carrier, &kit, &scratch, &["record", "-o", "take", "--", "sh", "run.sh"]);
+    assert_eq!(recorded.ended, 0, "{}", recorded.stderr);
+    assert_eq!(lines_of(&recorded, "server:").len(), 15);
+    assert_eq!(lines_of(&recorded, "client2b:").last().map(String::as_str), Some("client2b: no more messages"));
+    for (over, times) in [(carrier, 50)].into_iter().chain(others.iter().map(|over| (*over, 3))) {
+        for time in 1..=times {
+            let replayed = retake_over(over, &kit, &scratch, &["replay", "take"]);
+            assert_eq!(replayed.ended, 0, "replay {time} over {over:?}: {}", replayed.stderr);
+            for participant in PARTICIPANTS.map(|name| format!("{name}:")) {
+                let (now, then) = (lines_of(&replayed, &participant), lines_of(&recorded, &participant));
+                assert_eq!(now, then, "replay {time} over {over:?}");
+            }
+        }
+    }
+    scratch
+}
+
+fn in_rust(_: &Path) -> PathBuf {
+    samples().to_owned()
+}
+
+fn in_c(scratch: &Path) -> PathBuf {
+    samples_in_c(scratch, &SHARED)
+}
+
+/// An address for each participant, on a loopback net that no other test has.
+fn tcp(number: u8) -> Over {
+    let [_, _, a, b] = std::process::id().to_be_bytes();
+    let address = |(at, name): (usize, &str)| format!("{name}=127.{}.{a}.{b}:{}", 200 + number, 7001 + at);
+    over(&format!("tcp:{}", PARTICIPANTS.into_iter().enumerate().map(address).collect::<Vec<_>>().join(",")))
+}
+
+/// A nats-server on a loopback net that no other test has, which wants a password.
+fn nats(number: u8, options: &[&str]) -> Nats {
+    let [_, _, a, b] = std::process::id().to_be_bytes();
+    let options = [&["--user", "retake", "--pass", "samples"], options].concat();
+    Nats::start(&format!("127.{}.{a}.{b}:4222", 210 + number), &options)
+}
+
+fn at(nats: &Nats) -> Over {
+    over(&format!("nats://retake:samples@{}", nats.address))
+}
+
 #[test]
 fn every_message_is_received_as_it_was() {
-    let kit = kit();
-    let scratch = kit.scratch("order").unwrap();
-    everyone(&kit, &scratch, samples());
+    everyone("order", in_rust, &UNIX, &[&tcp(1)]);
 }
 
 #[test]
 fn every_message_is_received_as_it_was_in_c() {
-    let kit = kit();
-    let scratch = kit.scratch("order-c").unwrap();
-    everyone(&kit, &scratch, &samples_in_c(&scratch, &SHARED));
-}
-
-/// Captures the samples together and replays them 50 times.
-fn everyone(kit: &Kit, scratch: &Path, bin: &Path) {
-    script_in(scratch, bin, &SAMPLES);
-    let recorded = retake(kit, scratch, &["record", "-o", "take", "--", "sh", "run.sh"]);
-    assert_eq!(recorded.ended, 0, "{}", recorded.stderr);
-    assert_eq!(lines_of(&recorded, "server:").len(), 15);
-    assert_eq!(lines_of(&recorded, "client2b:").last().map(String::as_str), Some("client2b: no more messages"));
-    for time in 1..=50 {
-        let replayed = retake(kit, scratch, &["replay", "take"]);
-        assert_eq!(replayed.ended, 0, "replay {time}: {}", replayed.stderr);
-        for participant in PARTICIPANTS.map(|name| format!("{name}:")) {
-            let (now, then) = (lines_of(&replayed, &participant), lines_of(&recorded, &participant));
-            assert_eq!(now, then, "replay {time}");
-        }
-    }
-}
-
-/// An address for each participant, on a loopback net that no other test has.
-fn tcp(number: u8) -> String {
-    let [_, _, a, b] = std::process::id().to_be_bytes();
-    let address = |(at, name): (usize, &str)| format!("{name}=127.{}.{a}.{b}:{}", 200 + number, 7001 + at);
-    format!("tcp:{}", PARTICIPANTS.into_iter().enumerate().map(address).collect::<Vec<_>>().join(","))
-}
-
-/// Records the samples over one transport, and replays them over others.
-fn carried(kit: &Kit, scratch: &Path, bin: &Path, recorded_over: Option<&str>, replayed_over: &[Option<&str>]) {
-    script_in(scratch, bin, &SAMPLES);
-    let recorded = retake_over(recorded_over, kit, scratch, &["record", "--full", "-o", "take", "--", "sh", "run.sh"]);
-    assert_eq!(recorded.ended, 0, "{}", recorded.stderr);
-    assert_eq!(lines_of(&recorded, "server:").len(), 15);
-    for over in replayed_over {
-        for time in 1..=3 {
-            let replayed = retake_over(*over, kit, scratch, &["replay", "take"]);
-            assert_eq!(replayed.ended, 0, "replay {time} over {over:?}: {}", replayed.stderr);
-            for participant in PARTICIPANTS.map(|name| format!("{name}:")) {
-                assert_eq!(lines_of(&replayed, &participant), lines_of(&recorded, &participant), "{over:?}, {time}");
-            }
-        }
-    }
-    let alone = retake(kit, scratch, &["replay", "take", "--only", "server"]);
-    assert_eq!(lines_of(&alone, "server:"), lines_of(&recorded, "server:"), "{}", alone.stderr);
+    everyone("order-c", in_c, &UNIX, &[&tcp(2)]);
 }
 
 #[test]
-fn a_take_made_over_tcp_replays_over_unix_sockets_and_over_tcp() {
-    let kit = kit();
-    let scratch = kit.scratch("tcp").unwrap();
-    let tcp = tcp(1);
-    carried(&kit, &scratch, samples(), Some(&tcp), &[None, Some(&tcp)]);
+fn every_message_is_received_as_it_was_over_tcp() {
+    everyone("tcp", in_rust, &tcp(3), &[&UNIX]);
 }
 
 #[test]
-fn a_take_made_over_unix_sockets_replays_over_tcp_in_c() {
-    let kit = kit();
-    let scratch = kit.scratch("tcp-c").unwrap();
-    carried(&kit, &scratch, &samples_in_c(&scratch, &SHARED), None, &[Some(&tcp(2))]);
-}
-
-/// A nats-server of the test's own, ended with it.
-struct Nats {
-    server: Child,
-    address: String,
-}
-
-impl Nats {
-    fn start() -> Nats {
-        let [_, _, a, b] = std::process::id().to_be_bytes();
-        let (host, port) = (format!("127.203.{a}.{b}"), "4222");
-        let mut command = Command::new("nats-server");
-        command.args(["-a", &host, "-p", port, "--user", "retake", "--pass", "samples"]);
-        let server = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("nats-server");
-        let address = format!("{host}:{port}");
-        while TcpStream::connect(&address).is_err() {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Nats { server, address }
-    }
-}
-
-impl Drop for Nats {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
+fn every_message_is_received_as_it_was_over_tcp_in_c() {
+    everyone("tcp-c", in_c, &tcp(4), &[&UNIX]);
 }
 
 #[test]
-fn a_take_made_over_nats_replays_over_unix_sockets_and_over_nats() {
-    let kit = kit();
-    let nats = Nats::start();
-    let url = format!("nats://retake:samples@{}", nats.address);
-    let scratch = kit.scratch("nats").unwrap();
-    carried(&kit, &scratch, samples(), Some(&url), &[None, Some(&url)]);
+fn every_message_is_received_as_it_was_over_nats() {
+    let nats = nats(1, &[]);
+    let scratch = everyone("nats", in_rust, &at(&nats), &[&UNIX]);
     let kept = fs::read(scratch.join("take/take.json")).unwrap();
     assert!(!String::from_utf8_lossy(&kept).contains("samples@"), "the password is not kept");
-    let scratch = kit.scratch("nats-c").unwrap();
-    carried(&kit, &scratch, &samples_in_c(&scratch, &STATIC), None, &[Some(&url)]);
+}
+
+#[test]
+fn every_message_is_received_as_it_was_over_nats_in_c() {
+    let nats = nats(2, &[]);
+    everyone("nats-c", in_c, &at(&nats), &[&UNIX]);
+}
+
+/// How many threads a recording has seen, as it says.
+fn threads(recorded: &Outcome) -> &str {
+    let words = recorded.stderr.split(" threads").next().unwrap_or_default();
+    words.rsplit(' ').next().unwrap_or_default()
+}
+
+/// Nothing of what TLS does is the program's: not its random numbers, not its clock.
+#[test]
+fn a_take_made_through_tls_replays_without_it() {
+    let kit = kit();
+    let folder = kit.scratch("tls-files").unwrap();
+    let authority = Authority::new(&folder, "authority");
+    let [_, _, a, b] = std::process::id().to_be_bytes();
+    let (certificate, key) = authority.sign("server", &format!("IP:127.213.{a}.{b}"));
+    let files = [certificate, key].map(|path| path.to_str().unwrap().to_owned());
+    let nats = nats(3, &["--tls", "--tlscert", &files[0], "--tlskey", &files[1]]);
+    let mut tls = over(&format!("tls://retake:samples@{}", nats.address));
+    tls.push(("NATS_CA", authority.file().to_str().unwrap().into()));
+    for (name, bin) in [("tls", in_rust as fn(&Path) -> PathBuf), ("tls-c", in_c)] {
+        let scratch = kit.scratch(name).unwrap();
+        script_in(&scratch, &bin(&scratch), &SAMPLES);
+        let recorded = retake_over(&tls, &kit, &scratch, &["record", "--full", "-o", "take", "--", "sh", "run.sh"]);
+        assert_eq!((recorded.ended, lines_of(&recorded, "server:").len()), (0, 15), "{}", recorded.stderr);
+        let plain = retake(&kit, &scratch, &["record", "-o", "plain", "--", "sh", "run.sh"]);
+        assert_eq!(threads(&recorded), threads(&plain), "{}", recorded.stderr);
+        for over in [&UNIX, &tls, &UNIX, &tls] {
+            let replayed = retake_over(over, &kit, &scratch, &["replay", "take"]);
+            assert_eq!(replayed.ended, 0, "over {over:?}: {}", replayed.stderr);
+            for participant in PARTICIPANTS.map(|name| format!("{name}:")) {
+                assert_eq!(lines_of(&replayed, &participant), lines_of(&recorded, &participant), "over {over:?}");
+            }
+        }
+        let alone = retake(&kit, &scratch, &["replay", "take", "--only", "server"]);
+        assert_eq!(lines_of(&alone, "server:"), lines_of(&recorded, "server:"), "{}", alone.stderr);
+    }
 }
 
 #[test]

@@ -145,6 +145,7 @@ fn the_library_links_little() {
         "retake-explore",
         "retake-tape",
         "retake-trace",
+        "rustls",
         "serde",
         "serde_json",
     ];

@@ -1,9 +1,19 @@
 //! A client of two threads that share an object, after the second sample program of the CARE thesis: one sends to the
 //! server and calls the other, who changes the object before it replies.
 
+use retake::sync::Mutex;
 use retake::{Result, Shared};
 use std::thread;
 use std::time::Duration;
+
+/// Two threads print. The lock inside `println!` is the standard library's, which a recording does not see; this one it does,
+/// so that a replay prints in the recorded order without having to wait for it.
+static PRINTING: Mutex<()> = Mutex::new(());
+
+fn say(line: &str) {
+    let _printing = PRINTING.lock();
+    println!("{line}");
+}
 
 fn first(number: &Shared<i32>) -> Result<()> {
     let mut me = retake::init("client2a")?;
@@ -16,10 +26,10 @@ fn first(number: &Shared<i32>) -> Result<()> {
             continue;
         }
         *number.write(&mut me)? = i;
-        println!("client2a: number before the call: {}", *number.read(&mut me)?);
+        say(&format!("client2a: number before the call: {}", *number.read(&mut me)?));
         let reply = me.call(other, text.as_bytes(), None)?.unwrap_or_default();
-        println!("client2a: reply: {}", String::from_utf8_lossy(&reply));
-        println!("client2a: number after the call: {}", *number.read(&mut me)?);
+        say(&format!("client2a: reply: {}", String::from_utf8_lossy(&reply)));
+        say(&format!("client2a: number after the call: {}", *number.read(&mut me)?));
     }
     me.finish();
     Ok(())
@@ -29,14 +39,14 @@ fn second(number: &Shared<i32>) -> Result<()> {
     let mut me = retake::init("client2b")?;
     for i in 50..55 {
         let Some(message) = me.receive(None)? else { continue };
-        println!("client2b: from {}: {}", message.name, String::from_utf8_lossy(message.contents()));
+        say(&format!("client2b: from {}: {}", message.name, String::from_utf8_lossy(message.contents())));
         *number.write(&mut me)? = i;
         let reply = format!("client2b's reply to message {} from {}", message.id, message.name);
         me.reply(&message, reply.as_bytes())?;
     }
     // Nobody sends any more: this runs out of time.
     let last = me.receive(Some(Duration::from_millis(100)))?;
-    println!("client2b: {}", if last.is_none() { "no more messages" } else { "one more message" });
+    say(&format!("client2b: {}", if last.is_none() { "no more messages" } else { "one more message" }));
     me.finish();
     Ok(())
 }

@@ -44,5 +44,6 @@ pub fn compile(source: &str, to: &Path, link: &[&str]) {
     assert!(cc.status().expect("a C compiler").success(), "{source} does not build");
 }
 
-pub const SHARED: [&str; 3] = ["-LLIBRARIES", "-Wl,-rpath,LIBRARIES", "-lretake"];
+/// Found before whatever `LD_LIBRARY_PATH` leads to, which under cargo is another build.
+pub const SHARED: [&str; 3] = ["-LLIBRARIES", "-Wl,-rpath,LIBRARIES,--disable-new-dtags", "-lretake"];
 pub const STATIC: [&str; 3] = ["LIBRARIES/libretake.a", "-ldl", "-lm"];

@@ -5,6 +5,7 @@
 //! tcp:server=10.0.0.1:7001,client=10.0.0.2:7001    an address for each participant
 //! tcp:@FILE                                        the same, in a file: separated by commas, blanks or lines; # comments
 //! nats://user:password@10.0.0.1:4222               a nats-server (feature `nats`)
+//! tls://nats.example.org                           the same, and never in plain text
 //! ```
 //!
 //! Law: whoever starts the program has the last word, so the variable goes before the call. A replay from the command
@@ -16,6 +17,8 @@ use crate::proof::{SECRET_MIN, Secret};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+#[cfg(feature = "nats")]
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 const TRANSPORT: &str = "RETAKE_TRANSPORT";
@@ -35,10 +38,39 @@ pub enum Carrier {
 #[cfg(feature = "nats")]
 #[derive(Clone, PartialEq, Eq)]
 pub struct Nats {
-    /// As the user wrote it, without passwords; and its address.
-    pub servers: Vec<(String, SocketAddr)>,
+    pub servers: Vec<NatsServer>,
     /// What a connection shows, as fields of CONNECT.
     pub login: Vec<(&'static str, String)>,
+    pub papers: Papers,
+}
+
+#[cfg(feature = "nats")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NatsServer {
+    /// As the user wrote it, without passwords: `HOST:PORT`.
+    pub shown: String,
+    pub address: SocketAddr,
+    /// Nothing is said to it in plain text.
+    pub tls: bool,
+}
+
+#[cfg(feature = "nats")]
+impl NatsServer {
+    /// Who it must prove to be.
+    pub fn host(&self) -> &str {
+        let host = self.shown.rsplit_once(':').map_or(&*self.shown, |(host, _)| host);
+        host.trim_start_matches('[').trim_end_matches(']')
+    }
+}
+
+/// What is shown and wanted in TLS: files in PEM form.
+#[cfg(feature = "nats")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Papers {
+    /// Who signs the certificates of servers; whoever this machine trusts if it is missing.
+    pub authority: Option<PathBuf>,
+    /// Our certificate, and its key.
+    pub certificate: Option<(PathBuf, PathBuf)>,
 }
 
 #[cfg(feature = "nats")]
@@ -114,11 +146,8 @@ impl Carrier {
                     addresses(&text).map(Carrier::Tcp).map_err(|why| refuse(format!("{file}: {why}")))
                 }
             },
-            Some(("nats", _)) => nats(words).map_err(refuse),
-            Some(("tls", _)) => {
-                Err(refuse("TLS to a nats-server is not spoken by this library: nats://, or a tunnel".into()))
-            }
-            _ => Err(refuse("unix, tcp:NAME=HOST:PORT,..., tcp:@FILE or nats://HOST:PORT".into())),
+            Some(("nats" | "tls", _)) => nats(words).map_err(refuse),
+            _ => Err(refuse("unix, tcp:NAME=HOST:PORT,..., tcp:@FILE, nats://HOST:PORT or tls://HOST:PORT".into())),
         }
     }
 }
@@ -128,8 +157,8 @@ fn nats(_: &str) -> std::result::Result<Carrier, String> {
     Err("this build of the library has no NATS: build package `retake` with --features nats".into())
 }
 
-/// `nats://[USER:PASSWORD@|TOKEN@]HOST[:PORT]`, or several, with commas between; NATS_USER, NATS_PASSWORD and NATS_TOKEN say
-/// what the address does not.
+/// `nats://[USER:PASSWORD@|TOKEN@]HOST[:PORT]`, or several, with commas between, or `tls://`; NATS_USER, NATS_PASSWORD and
+/// NATS_TOKEN say what the address does not. NATS_CA, NATS_CERT and NATS_KEY name files; whoever gives them means TLS.
 #[cfg(feature = "nats")]
 fn nats(words: &str) -> std::result::Result<Carrier, String> {
     let given = |name| std::env::var(name).ok().filter(|value: &String| !value.trim().is_empty());
@@ -139,21 +168,33 @@ fn nats(words: &str) -> std::result::Result<Carrier, String> {
         (None, _, Some(token)) => vec![("auth_token", token)],
         _ => Vec::new(),
     };
+    let papers = Papers {
+        authority: given("NATS_CA").map(PathBuf::from),
+        certificate: match (given("NATS_CERT"), given("NATS_KEY")) {
+            (Some(certificate), Some(key)) => Some((certificate.into(), key.into())),
+            (None, None) => None,
+            _ => return Err("NATS_CERT and NATS_KEY go together: a certificate and its key".into()),
+        },
+    };
     let mut servers = Vec::new();
-    for url in words.split(',') {
-        let place = url.trim().strip_prefix("nats://").ok_or("nats://HOST:PORT, or several with commas between")?;
+    for url in words.split(',').map(str::trim) {
+        let (scheme, place) = url
+            .split_once("://")
+            .filter(|(scheme, _)| ["nats", "tls"].contains(scheme))
+            .ok_or("nats://HOST:PORT, or tls://HOST:PORT, or several with commas between")?;
+        let tls = scheme == "tls" || papers != Papers::default();
         let (who, host) = place.rsplit_once('@').unwrap_or(("", place));
         let host = host.trim_end_matches('/');
         let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
         let shown = if has_port { host.to_owned() } else { format!("{host}:4222") };
-        servers.push((shown.clone(), address(&shown)?));
+        servers.push(NatsServer { address: address(&shown)?, shown, tls });
         match who.split_once(':') {
             Some((user, pass)) => login = vec![("user", decoded(user)), ("pass", decoded(pass))],
             None if !who.is_empty() => login = vec![("auth_token", decoded(who))],
             None => {}
         }
     }
-    Ok(Carrier::Nats(Nats { servers, login }))
+    Ok(Carrier::Nats(Nats { servers, login, papers }))
 }
 
 /// `%40` is `@`, as in addresses of all kinds.

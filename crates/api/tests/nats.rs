@@ -3,6 +3,7 @@
 #![cfg(feature = "nats")]
 
 use retake::{Error, MESSAGE_MAX, Participant, Partner, init, set_transport};
+use retake_testkit::Nats;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -12,42 +13,16 @@ use std::time::Duration;
 
 const SHORT: Option<Duration> = Some(Duration::from_millis(20));
 
-/// A nats-server of the test's own, ended with it.
-struct Server {
-    child: Child,
-    address: String,
+/// A nats-server of the test's own; `number` is the test's.
+fn start(number: u8, options: &[&str]) -> Nats {
+    Nats::start(&address(number), options)
 }
 
-impl Server {
-    /// `number` is the test's: it has an address of the loopback net that no other process of this machine uses.
-    fn start(number: u8, options: &[&str]) -> Server {
-        let address = address(number);
-        let (host, port) = address.split_once(':').unwrap();
-        let mut command = Command::new("nats-server");
-        command.args(["-a", host, "-p", port]).args(options).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().expect("nats-server, a package of Debian's");
-        while TcpStream::connect(&address).is_err() {
-            thread::sleep(Duration::from_millis(10));
-        }
-        Server { child, address }
-    }
-
-    fn url(&self) -> String {
-        format!("nats://{}", self.address)
-    }
-
-    fn end(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
+fn url(server: &Nats) -> String {
+    format!("nats://{}", server.address)
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
+/// An address of the loopback net that no other process of this machine uses.
 fn address(number: u8) -> String {
     let [_, a, b, c] = std::process::id().to_be_bytes();
     format!("127.{}.{b}.{c}:{}", 150 + a, 4222 + u16::from(number))
@@ -64,16 +39,16 @@ fn name(word: &str) -> String {
     format!("{word}-{}", std::process::id())
 }
 
-fn pair(server: &Server, word: &str) -> (Participant, Participant, Partner) {
-    let mut a = try_init(&server.url(), &name(&format!("{word}.a"))).unwrap();
-    let b = try_init(&server.url(), &name(&format!("{word}.b"))).unwrap();
+fn pair(server: &Nats, word: &str) -> (Participant, Participant, Partner) {
+    let mut a = try_init(&url(server), &name(&format!("{word}.a"))).unwrap();
+    let b = try_init(&url(server), &name(&format!("{word}.b"))).unwrap();
     let to_b = a.find_partner(b.name()).unwrap();
     (a, b, to_b)
 }
 
 #[test]
 fn messages_calls_and_ends() {
-    let server = Server::start(0, &[]);
+    let server = start(0, &[]);
     let (mut a, mut b, to_b) = pair(&server, "plain");
     assert_eq!(a.find_partner("nobody"), Err(Error::NotThere("nobody".into())));
     assert_eq!(a.wait_for_partner("nobody", SHORT), Err(Error::NotThere("nobody".into())));
@@ -110,7 +85,7 @@ fn messages_calls_and_ends() {
 
 #[test]
 fn two_who_send_much_to_each_other_do_not_block() {
-    let server = Server::start(1, &[]);
+    let server = start(1, &[]);
     let (a, mut b, to_b) = pair(&server, "mutual");
     let to_a = b.find_partner(a.name()).unwrap();
     let run = |mut me: Participant, other: Partner| {
@@ -128,10 +103,10 @@ fn two_who_send_much_to_each_other_do_not_block() {
 }
 
 /// Runs the function `helper` of this file in a process of its own.
-fn process(server: &Server, name: &str) -> Child {
+fn process(server: &Nats, name: &str) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["helper", "--exact", "--nocapture"]).env("TEST_NAME", name);
-    command.env("RETAKE_TRANSPORT", server.url()).stdout(Stdio::null()).spawn().unwrap()
+    command.env("RETAKE_TRANSPORT", url(server)).stdout(Stdio::null()).spawn().unwrap()
 }
 
 /// Not a test: what other processes of the tests do.
@@ -144,11 +119,11 @@ fn helper() {
 
 #[test]
 fn a_process_that_is_killed_is_gone_and_its_name_is_free() {
-    let server = Server::start(2, &[]);
-    let (mut a, other) = (try_init(&server.url(), &name("kill.a")).unwrap(), name("kill.b"));
+    let server = start(2, &[]);
+    let (mut a, other) = (try_init(&url(&server), &name("kill.a")).unwrap(), name("kill.b"));
     let mut child = process(&server, &other);
     let b = a.wait_for_partner(&other, None).unwrap();
-    assert_eq!(try_init(&server.url(), &other).err(), Some(Error::NameTaken(other.clone())));
+    assert_eq!(try_init(&url(&server), &other).err(), Some(Error::NameTaken(other.clone())));
     let caller = thread::spawn(move || (a.call(b, b"will it answer?", None), a));
     thread::sleep(Duration::from_millis(50));
     child.kill().unwrap();
@@ -167,7 +142,7 @@ fn a_process_that_is_killed_is_gone_and_its_name_is_free() {
 
 #[test]
 fn a_server_that_dies_is_an_error_not_a_hang() {
-    let mut server = Server::start(3, &[]);
+    let mut server = start(3, &[]);
     let (mut a, mut b, to_b) = pair(&server, "server");
     a.send(to_b, b"in time").unwrap();
     assert_eq!(b.receive(None).unwrap().unwrap().contents(), b"in time");
@@ -185,25 +160,25 @@ fn a_server_that_dies_is_an_error_not_a_hang() {
     });
     assert!(lost(&received.unwrap_err()));
     assert!(lost(&a.send(to_b, b"still?").unwrap_err()));
-    let error = try_init(&server.url(), &name("late")).err().unwrap().to_string();
+    let error = try_init(&url(&server), &name("late")).err().unwrap().to_string();
     assert!(error.contains("no nats-server at 127.") && error.contains("Connection refused"), "{error}");
 }
 
 #[test]
 fn logins_are_those_of_nats() {
-    let users = Server::start(4, &["--user", "me", "--pass", "pass@word"]);
-    let tokens = Server::start(5, &["--auth", "a-token"]);
+    let users = start(4, &["--user", "me", "--pass", "pass@word"]);
+    let tokens = start(5, &["--auth", "a-token"]);
     for (server, who) in [(&users, "me:pass%40word@"), (&tokens, "a-token@")] {
-        let url = server.url().replace("nats://", &format!("nats://{who}"));
-        try_init(&url, &name("login")).unwrap().finish();
+        let right = url(server).replace("nats://", &format!("nats://{who}"));
+        try_init(&right, &name("login")).unwrap().finish();
         for wrong in ["", "me:wrong@", "wrong@"] {
-            let url = server.url().replace("nats://", &format!("nats://{wrong}"));
+            let url = url(server).replace("nats://", &format!("nats://{wrong}"));
             let error = try_init(&url, &name("login")).err().unwrap().to_string();
             assert!(error.contains("refuses: Authorization Violation"), "{wrong}: {error}");
             assert!(!error.contains("wrong"), "passwords are not shown");
         }
     }
-    for words in ["tls://127.0.0.1", "nats://no.such.host.example", "nats:127.0.0.1"] {
+    for words in ["tls:127.0.0.1", "nats://no.such.host.example", "nats:127.0.0.1"] {
         assert!(matches!(try_init(words, &name("login")), Err(Error::Setting(_))), "{words}");
     }
 }
@@ -212,7 +187,7 @@ fn logins_are_those_of_nats() {
 struct Stranger(TcpStream);
 
 impl Stranger {
-    fn new(server: &Server) -> Stranger {
+    fn new(server: &Nats) -> Stranger {
         let mut stream = TcpStream::connect(&server.address).unwrap();
         // It listens as a participant would, or it would be taken for gone.
         stream.write_all(b"CONNECT {\"verbose\":false}\r\nSUB retake.live.default.loser.* 1\r\nPING\r\n").unwrap();
@@ -241,8 +216,8 @@ fn piece(instance: u64, number: u64, flags: u8, seq: u64) -> Vec<u8> {
 
 #[test]
 fn a_gap_is_an_error_that_the_program_sees() {
-    let server = Server::start(6, &[]);
-    let mut me = try_init(&server.url(), &name("gap")).unwrap();
+    let server = start(6, &[]);
+    let mut me = try_init(&url(&server), &name("gap")).unwrap();
     let mut stranger = Stranger::new(&server);
     let hello = b"RETAKE1\n\x01\0\0\0\0\0\0\0\x05losershost";
     let loser = Error::Gap("loser".into());
@@ -270,7 +245,7 @@ fn a_gap_is_an_error_that_the_program_sees() {
 
 #[test]
 fn strangers_harm_only_themselves() {
-    let server = Server::start(7, &[]);
+    let server = start(7, &[]);
     let (mut a, mut b, to_b) = pair(&server, "bad");
     let mut stranger = Stranger::new(&server);
     for payload in [
@@ -312,7 +287,6 @@ fn what_is_no_server_is_refused_in_words() {
     let cases = [
         ("HTTP/1.1 400 Bad Request\r\n\r\n".to_owned(), "does not say INFO"),
         ("INFO no json\r\n".to_owned(), "no JSON"),
-        ("INFO {\"headers\":true,\"tls_required\":true}\r\n".to_owned(), "wants TLS"),
         ("INFO {}\r\n".to_owned(), "too old"),
         (format!("{info}PONG\r\nMSG a 1 99999999999\r\n"), "that no nats-server says"),
         (format!("{info}PONG\r\n-ERR 'Slow Consumer'\r\n"), "Slow Consumer"),

@@ -15,7 +15,17 @@ pub const OWN_ENVIRONMENT: usize = 2048;
 /// What carries the library's messages; it may hold a password.
 const TRANSPORT: &str = "RETAKE_TRANSPORT";
 /// That, and what proves who may carry.
-const CARRIERS: [&str; 3] = [TRANSPORT, "RETAKE_SECRET", "RETAKE_SECRET_FILE"];
+const CARRIERS: [&str; 9] = [
+    TRANSPORT,
+    "RETAKE_SECRET",
+    "RETAKE_SECRET_FILE",
+    "NATS_USER",
+    "NATS_PASSWORD",
+    "NATS_TOKEN",
+    "NATS_CA",
+    "NATS_CERT",
+    "NATS_KEY",
+];
 
 /// The first process of a run.
 pub const ROOT: (&str, u32) = (ROOT_NAME, born::ROOT);
@@ -97,7 +107,19 @@ pub fn restored_environment(kept: &[Variable]) -> (Vec<OsString>, Vec<String>, i
     let mut carriers = CARRIERS.to_vec();
     let told = std::env::var_os(TRANSPORT).is_some();
     let restore = |variable: &Variable| match variable {
-        Variable::Kept(text) => text.os(),
+        Variable::Kept(text) => {
+            let kept = text.os();
+            let named = |known: &&str| kept.as_encoded_bytes().strip_prefix(known.as_bytes()).is_some_and(is_value);
+            let carrier = carriers.iter().position(named).map(|at| carriers.remove(at));
+            match carrier.filter(|_| told).and_then(|name| Some((name, std::env::var_os(name)?))) {
+                None => kept,
+                Some((name, value)) => {
+                    let now = joined(name.as_ref(), &value);
+                    longer += now.len() as isize - kept.len() as isize;
+                    now
+                }
+            }
+        }
         Variable::Omitted { omitted, length } => {
             let name = omitted.os();
             let carries = carriers.iter().position(|known| name == *known).map(|at| carriers.remove(at)).is_some();
@@ -122,6 +144,11 @@ pub fn restored_environment(kept: &[Variable]) -> (Vec<OsString>, Vec<String>, i
         }
     }
     (restored, missing, longer)
+}
+
+/// Whether this may stand behind the whole name of a variable.
+fn is_value(rest: &[u8]) -> bool {
+    rest.starts_with(b"=")
 }
 
 fn looks_secret(name: &str) -> bool {

@@ -126,6 +126,8 @@ calls! {
     connect(fd, address, length) = SYS_connect;
     /// Writes several pieces to a socket.
     sendmsg(fd, message, flags) = SYS_sendmsg;
+    /// Writes to a socket.
+    sendto(fd, from, length, flags, to, to_len) = SYS_sendto;
     /// Reads from a socket.
     recvfrom(fd, to, length, flags, from, from_len) = SYS_recvfrom;
     /// Waits for descriptors.

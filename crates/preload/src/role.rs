@@ -1,9 +1,9 @@
 //! What the shim does for the `retake` library, when a program links it: it tells the process's part in the run, waits at
-//! the end of a tape, and plays on in a copy of the process. The library finds these by name; neither links the other.
+//! the end of a tape, plays on in a copy of the process, and takes no notice of a thread of the library's own. The library finds these by name; neither links the other.
 
-use libc::c_int;
+use libc::{c_int, c_void};
 use retake_engine::process::{self, mode};
-use retake_engine::{copy, end, thread};
+use retake_engine::{apart, copy, end, thread};
 use retake_tape::op::Op;
 use retake_tape::session::Role;
 
@@ -59,4 +59,23 @@ pub extern "C" fn retake_before_copy() {
 pub unsafe extern "C" fn retake_play_on(session: *const u8, length: usize) -> c_int {
     // SAFETY: passed on to the caller.
     c_int::from(copy::play_on(unsafe { core::slice::from_raw_parts(session, length) }))
+}
+
+/// Does some work of a thread that the library has made past the shim: nothing in it is an event.
+///
+/// # Safety
+/// The function must be good for the argument.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn retake_run_apart(work: unsafe extern "C" fn(*mut c_void), argument: *mut c_void) {
+    // A thread that has a part keeps it.
+    let known = process::mode() == mode::OFF || thread::current().is_some();
+    let made = if known { core::ptr::null_mut() } else { apart::make(0, 0) };
+    // SAFETY: the thread was just made, for this one; the rest is passed on to the caller.
+    unsafe {
+        if made.is_null() {
+            work(argument);
+        } else {
+            apart::run(made, || work(argument));
+        }
+    }
 }

@@ -217,3 +217,6 @@ pub const BEFORE_COPY: &str = "retake_before_copy";
 /// The shim's function for a copy of a recorded process, which is to play what that one went on to do: `int (const char
 /// *session, size_t length)`, 0 if it cannot.
 pub const PLAY_ON: &str = "retake_play_on";
+/// The shim's function for a thread that the library has made for itself, unseen: `void (void (*work)(void *), void *)` does
+/// that work, and nothing in it is an event.
+pub const RUN_APART: &str = "retake_run_apart";

@@ -20,8 +20,10 @@
 //!
 //! Law: whatever is lost is told. Messages of one sender arrive in order, because each has one subscription.
 
+mod pipe;
 mod protocol;
 mod server;
+mod tls;
 
 use crate::carrier;
 use crate::error::{Error, Result};

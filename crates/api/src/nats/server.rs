@@ -4,19 +4,21 @@
 //! Law: a connection that is lost is lost. There is no connecting again behind the program's back: core NATS keeps
 //! nothing for whoever is away, so messages would be gone in silence.
 
+use super::pipe::{Pipe, Room};
 use super::protocol::{Reader, Said};
-use crate::carrier::Nats as Url;
+use crate::carrier::{Nats as Url, NatsServer};
 use crate::error::words;
 use crate::unseen;
 use crate::waiting::now;
-use crate::wire::{self, Address, Fd, Reading};
-use libc::{POLLIN, POLLOUT, pollfd};
-use retake_engine::sys;
+use crate::wire::{self, Address, Fd};
+use libc::{POLLIN, pollfd};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// How long connecting to one server may take, and how long a server may take nothing.
+/// How long connecting to one server may take, and how long each of its first words.
 const TIME_NS: i64 = 5_000_000_000;
+
+const GARBAGE: &str = "it said something that no nats-server says";
 
 #[derive(Debug, Default)]
 struct State {
@@ -28,13 +30,11 @@ struct State {
 
 #[derive(Debug)]
 pub struct Server {
-    fd: Fd,
+    pipe: Pipe,
     /// As the user named it, for words.
     shown: String,
     /// The longest payload that it takes.
     pub payload_max: usize,
-    /// Held while something is written.
-    writing: Mutex<()>,
     state: Mutex<State>,
     /// Rings when something has come.
     bell: Fd,
@@ -48,91 +48,94 @@ impl Server {
     /// Connects to one of the servers and shows who we are. The words say why that failed.
     pub fn connect(url: &Url, client: &str) -> Result<Arc<Server>, String> {
         let mut why = String::new();
-        for (shown, address) in &url.servers {
-            let failed = |errno| format!("no nats-server at {shown}: {}", words(errno));
-            match wire::connect_until(&Address::of(*address), now() + TIME_NS) {
-                Ok(fd) => return Server::greet(url, fd, shown.clone(), client),
+        for server in &url.servers {
+            let failed = |errno| format!("no nats-server at {}: {}", server.shown, words(errno));
+            match wire::connect_until(&Address::of(server.address), now() + TIME_NS) {
+                Ok(fd) => return Server::greet(url, server, Pipe::new(fd), client),
                 Err(errno) => why = failed(errno),
             }
         }
         Err(why)
     }
 
-    fn greet(url: &Url, fd: Fd, shown: String, client: &str) -> Result<Arc<Server>, String> {
-        wire::keep_alive(&fd);
+    fn greet(url: &Url, at: &NatsServer, mut pipe: Pipe, client: &str) -> Result<Arc<Server>, String> {
+        let shown = &at.shown;
         let (mut reader, mut said) = (Reader::default(), VecDeque::new());
         let none = |what: &str| format!("what listens at {shown} is no nats-server: {what}");
-        let Some(Said::Info(info)) = first(&fd, &mut reader, &mut said) else {
+        let Ok(Some(Said::Info(info))) = first(&pipe, Room::narrow(), &mut reader, &mut said) else {
             return Err(none("it does not say INFO"));
         };
         let info: serde_json::Value = serde_json::from_slice(&info).map_err(|_| none("its INFO is no JSON"))?;
-        if info["tls_required"] == true {
-            return Err(format!("nats-server {shown} wants TLS, which this library does not speak: a tunnel, or TCP"));
-        }
         if info["headers"] != true {
             return Err(format!("nats-server {shown} is too old: without headers it cannot tell that nobody listens"));
         }
+        let speaks = info["tls_required"] == true || info["tls_available"] == true;
+        if at.tls && !speaks {
+            return Err(format!(
+                "nats-server {shown} does not speak TLS, and nothing is said to it in plain text: its option --tls, or \
+                 nats:// without NATS_CA and NATS_CERT"
+            ));
+        }
+        let tls = at.tls || info["tls_required"] == true;
+        if tls {
+            let refuse = |why| format!("no TLS with nats-server {shown}: {why}");
+            pipe.shake(at.host(), &url.papers).map_err(refuse)?;
+        }
         let mut connect = serde_json::json!({
             "verbose": false, "pedantic": false, "lang": "retake", "version": env!("CARGO_PKG_VERSION"), "protocol": 1,
-            "name": client, "echo": false, "headers": true, "no_responders": true, "tls_required": false,
+            "name": client, "echo": false, "headers": true, "no_responders": true, "tls_required": tls,
         });
         for (key, value) in &url.login {
             connect[*key] = value.clone().into();
         }
-        let line = format!("CONNECT {connect}\r\nPING\r\n");
-        if !wire::write(&fd, line.as_bytes()) {
-            return Err(format!("nats-server {shown} hung up"));
-        }
-        match first(&fd, &mut reader, &mut said) {
-            Some(Said::Pong) => {}
-            Some(Said::Refused(words)) => {
-                let why = if info["nonce"].is_string() && url.login.is_empty() {
-                    "it may want an NKey or a JWT, which this library does not know: user and password, or a token"
-                } else {
-                    "RETAKE_TRANSPORT=nats://USER:PASSWORD@HOST, or NATS_USER and NATS_PASSWORD, or NATS_TOKEN"
-                };
-                return Err(format!("nats-server {shown} refuses: {words}; {why}"));
+        let lost = |why| format!("the connection to nats-server {shown} was lost: {why}");
+        pipe.write([format!("CONNECT {connect}\r\nPING\r\n").as_bytes(), b"", b""]).map_err(lost)?;
+        loop {
+            match first(&pipe, Room::wide(), &mut reader, &mut said).map_err(lost)? {
+                Some(Said::Pong) => break,
+                // It may tell more of itself, now that it knows us.
+                Some(Said::Info(_)) => {}
+                Some(Said::Refused(words)) => {
+                    let why = if info["nonce"].is_string() && url.login.is_empty() {
+                        "it may want an NKey or a JWT, which this library does not know: user and password, or a token"
+                    } else {
+                        "RETAKE_TRANSPORT=nats://USER:PASSWORD@HOST, or NATS_USER and NATS_PASSWORD, or NATS_TOKEN"
+                    };
+                    return Err(format!("nats-server {shown} refuses: {words}; {why}"));
+                }
+                _ => return Err(lost("it does not answer".into())),
             }
-            _ => return Err(format!("nats-server {shown} hung up")),
         }
         let payload_max = info["max_payload"].as_u64().and_then(|max| usize::try_from(max).ok()).unwrap_or(1 << 20);
         let bell = wire::bell().map_err(|errno| format!("no descriptor: {}", words(errno)))?;
-        let server = Server { fd, shown, payload_max, writing: Mutex::default(), state: Mutex::default(), bell };
+        let server = Server { pipe, shown: shown.clone(), payload_max, state: Mutex::default(), bell };
         let server = Arc::new(server);
         let reads = server.clone();
-        if unseen::start(move || reads.read(reader)) { Ok(server) } else { Err("no thread to read messages".into()) }
+        let started = unseen::start(move || {
+            if let Err(why) = reads.read(reader, said) {
+                reads.lose(why);
+            }
+        });
+        if started { Ok(server) } else { Err("no thread to read messages".into()) }
     }
 
-    /// What the thread does.
-    fn read(&self, mut reader: Reader) {
-        let mut buffer = vec![0; 64 << 10];
+    /// What the thread does. `said` has come with the first words.
+    fn read(&self, mut reader: Reader, mut said: VecDeque<Said>) -> Result<(), String> {
+        let mut room = Room::wide();
         loop {
-            let mut polled = [pollfd { fd: self.fd.0, events: POLLIN, revents: 0 }];
-            let _ = wire::poll(&mut polled, -1);
-            let many = match read(&self.fd, &mut buffer) {
-                Ok(0) => return self.lose("it hung up".into()),
-                Ok(many) => many,
-                Err(libc::EAGAIN | libc::EINTR) => continue,
-                Err(errno) => return self.lose(words(errno)),
-            };
-            let (mut pings, mut refused) = (0, None);
-            let read = reader.take(&buffer[..many], &mut |said| match said {
-                Said::Ping => pings += 1,
-                Said::Pong => of(&self.state).pongs += 1,
-                Said::Info(_) => {}
-                Said::Refused(words) => refused = Some(words),
-                said => of(&self.state).arrived.push_back(said),
-            });
-            if read.is_err() {
-                return self.lose("it said something that no nats-server says".into());
-            }
-            if let Some(words) = refused {
-                return self.lose(words);
-            }
-            for _ in 0..pings {
-                self.write([b"PONG\r\n", b"", b""]);
+            for one in said.drain(..) {
+                match one {
+                    Said::Ping => self.pipe.write([b"PONG\r\n", b"", b""])?,
+                    Said::Pong => of(&self.state).pongs += 1,
+                    Said::Info(_) => {}
+                    Said::Refused(words) => return Err(words),
+                    message => of(&self.state).arrived.push_back(message),
+                }
             }
             wire::ring(&self.bell);
+            let bytes = self.pipe.read(&mut room, -1)?;
+            let read = reader.take(bytes, &mut |one| said.push_back(one));
+            read.map_err(|_| GARBAGE)?;
         }
     }
 
@@ -142,25 +145,9 @@ impl Server {
         wire::ring(&self.bell);
     }
 
-    /// Writes, waiting for a server that takes nothing for a while, and not for one that never does.
     fn write(&self, pieces: [&[u8]; 3]) {
-        let _writing = of(&self.writing);
-        let mut left: Vec<&[u8]> = pieces.to_vec();
-        while left.iter().any(|piece| !piece.is_empty()) {
-            let Ok(mut taken) = wire::offer(&self.fd, [left[0], left[1], left[2]]) else {
-                return self.lose("it hung up".into());
-            };
-            if taken == 0 {
-                let mut polled = [pollfd { fd: self.fd.0, events: POLLOUT, revents: 0 }];
-                if !wire::poll(&mut polled, wire::left_ms(now() + TIME_NS)).unwrap_or(false) {
-                    return self.lose("it takes nothing any more".into());
-                }
-            }
-            for piece in &mut left {
-                let many = taken.min(piece.len());
-                *piece = &piece[many..];
-                taken -= many;
-            }
+        if let Err(why) = self.pipe.write(pieces) {
+            self.lose(why);
         }
     }
 
@@ -222,31 +209,19 @@ impl Server {
 
     /// Hangs up; the thread ends by itself.
     pub fn close(&self) {
-        // SAFETY: a plain call on a descriptor of ours.
-        unsafe { sys::shutdown(self.fd.0 as usize, libc::SHUT_RDWR as usize) };
+        self.pipe.close();
     }
 }
 
-fn read(fd: &Fd, to: &mut [u8]) -> Result<usize, i32> {
-    // SAFETY: the room is as long as said.
-    let got = unsafe { sys::read(fd.0 as usize, to.as_mut_ptr() as usize, to.len()) };
-    sys::error(got).map_or(Ok(got as usize), Err)
-}
-
-/// The first thing that a server says, if it does so in time.
-fn first(fd: &Fd, reader: &mut Reader, said: &mut VecDeque<Said>) -> Option<Said> {
+/// The next thing that a server says while we get to know each other; none if it does not do so in time.
+fn first(pipe: &Pipe, mut room: Room, reader: &mut Reader, said: &mut VecDeque<Said>) -> Result<Option<Said>, String> {
     let until = now() + TIME_NS;
     while said.is_empty() {
-        let mut byte = Vec::new();
-        match wire::read_up_to(fd, &mut byte, 1) {
-            Reading::Closed => return None,
-            Reading::Whole => reader.take(&byte, &mut |one| said.push_back(one)).ok()?,
-            Reading::More if now() >= until => return None,
-            Reading::More => {
-                let mut polled = [pollfd { fd: fd.0, events: POLLIN, revents: 0 }];
-                wire::poll(&mut polled, wire::left_ms(until)).ok()?;
-            }
+        let bytes = pipe.read(&mut room, wire::left_ms(until))?;
+        if bytes.is_empty() && now() >= until {
+            return Ok(None);
         }
+        reader.take(bytes, &mut |one| said.push_back(one)).map_err(|_| GARBAGE)?;
     }
-    said.pop_front()
+    Ok(said.pop_front())
 }
