@@ -82,13 +82,17 @@ impl Pipe {
         Ok(&room.plain)
     }
 
-    /// Writes, waiting for a server that takes nothing for a while, and not for one that never does.
+    /// Writes, waiting for a server that takes nothing for a while, and not for one that never does. That a server has hung up
+    /// is told by reading, behind its last words, which say why.
     pub fn write(&self, pieces: [&[u8]; 3]) -> Result<(), String> {
         let _writing = of(&self.writing);
         let sealed = self.tls.as_ref().map(|tls| of(tls).seal(&pieces)).transpose()?;
         let mut left = sealed.as_ref().map_or(pieces, |sealed| [sealed, b"", b""]);
         while left.iter().any(|piece| !piece.is_empty()) {
-            let mut taken = wire::offer(&self.fd, left).map_err(|_| "it hung up")?;
+            let Ok(mut taken) = wire::offer(&self.fd, left) else {
+                self.close();
+                return Ok(());
+            };
             if taken == 0 {
                 let mut polled = [pollfd { fd: self.fd.0, events: POLLOUT, revents: 0 }];
                 if !wire::poll(&mut polled, wire::left_ms(now() + TIME_NS)).unwrap_or(false) {
