@@ -3,6 +3,8 @@
 //!
 //! More ranks than processors, as root, and over shared memory only: see [`variables`].
 
+#[path = "mpi/alone.rs"]
+mod alone;
 #[path = "mpi/debugged.rs"]
 mod debugged;
 #[path = "mpi/jobs.rs"]

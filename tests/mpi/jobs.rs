@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub type Said = Result<(), String>;
 
 pub struct Jobs {
-    programs: PathBuf,
+    pub programs: PathBuf,
     kit: Kit,
 }
 
@@ -31,6 +31,13 @@ pub fn tests(root: &Path, environment: Vec<(String, PathBuf)>) -> Vec<Test> {
             add(format!("fortran_{source}_{}", mpi.name), Box::new(move |jobs| jobs.fortran(mpi, source)));
         }
     }
+    for mpi in ALL {
+        add(format!("a_rank_alone_{}", mpi.name), Box::new(move |jobs| jobs.alone(mpi)));
+    }
+    add("a_rank_alone_in_other_languages".into(), Box::new(Jobs::alone_in_other_languages));
+    add("a_rank_alone_that_differs".into(), Box::new(Jobs::alone_differs));
+    add("a_rank_alone_under_gdb".into(), Box::new(Jobs::alone_under_gdb));
+    add("what_cannot_be_replayed_alone_is_told".into(), Box::new(Jobs::not_alone));
     add("python".into(), Box::new(Jobs::python));
     add("mplrs".into(), Box::new(Jobs::mplrs));
     add("hpcc".into(), Box::new(Jobs::hpcc));
@@ -75,6 +82,11 @@ impl Jobs {
 
     fn fortran(&self, mpi: Mpi, source: &str) -> Said {
         let name = format!("fortran_{source}_{}", mpi.name);
+        let program = self.compiled_fortran(mpi, source, &name)?;
+        self.same(&name, mpi, &["-np", "4", &program], 5)
+    }
+
+    pub fn compiled_fortran(&self, mpi: Mpi, source: &str, name: &str) -> Result<String, String> {
         let scratch = self.kit.scratch(&format!("{name}_bin"))?;
         let program = scratch.join(source);
         let made = Command::new(mpi.fortran)
@@ -87,7 +99,7 @@ impl Jobs {
         if !made.status.success() {
             return Err(String::from_utf8_lossy(&made.stderr).into_owned());
         }
-        self.same(&name, mpi, &["-np", "4", &program.to_string_lossy()], 5)
+        Ok(program.to_string_lossy().into_owned())
     }
 
     fn python(&self) -> Said {

@@ -31,6 +31,7 @@ mod parts;
 mod promote;
 mod prune;
 mod record;
+mod relay;
 mod replay;
 mod report;
 mod rm;

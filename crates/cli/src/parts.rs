@@ -7,10 +7,12 @@ use crate::facts::TapeFacts;
 use crate::status::{Failure, Result};
 use crate::take::{self, Take};
 use crate::words;
+use retake_tape::entry::{Entry, note};
 use retake_tape::layout::{born, kind};
 use retake_tape::part::{Line, fact};
 use retake_tape::reader::Tape;
 use retake_tape::session::{MEETING, NEXT_PART_ENDING, PART_ENDING, ROOT_NAME};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -141,6 +143,45 @@ impl Alone {
         }
         Ok(alone)
     }
+}
+
+impl Alone {
+    /// The same of a process without participants, which exchanged messages by a library that is caught: a rank.
+    pub fn of_tape(take: &Take, tape: &Tape, tapes: &[Tape]) -> Result<Alone> {
+        let (name, label) = (tape.name(), take.label());
+        let Some(started) = notes(tape, note::COMMAND).into_iter().next() else {
+            let what =
+                format!("{name} cannot be replayed alone: the take holds the order of its messages, not the contents");
+            return Err(Failure::own(what).next(format!("retake record --full -- {}", take.facts.command())));
+        };
+        // What it executed is a part of it.
+        let inside = |tape: &&Tape| tape.name() == name || tape.name().starts_with(&format!("{name}."));
+        let calls: BTreeSet<_> = tapes.iter().filter(inside).flat_map(|tape| notes(tape, note::NOT_ALONE)).collect();
+        if !calls.is_empty() {
+            let calls: Vec<_> = calls.iter().map(|call| String::from_utf8_lossy(call)).collect();
+            let what = format!("{name} cannot be replayed alone: it called {}", words::clean(&calls.join(", ")));
+            return Err(Failure::own(what).next(format!("retake replay {label}")));
+        }
+        let mut texts = started.split(|byte| *byte == 0).map(|text| OsStr::from_bytes(text).to_owned());
+        let (exe, cwd) = (texts.next().unwrap_or_default().into(), texts.next().unwrap_or_default().into());
+        Ok(Alone { exe, argv: texts.collect(), cwd, process: name, born: tape.header.born })
+    }
+}
+
+/// The notes of this kind on a tape.
+pub fn notes(tape: &Tape, kind: u8) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for thread in &tape.threads {
+        let mut payload = tape.payload(thread);
+        while let Ok(Some((_, entry))) = payload.next_entry() {
+            if let Entry::Note(this, bytes) = entry
+                && this == kind
+            {
+                found.push(bytes.to_vec());
+            }
+        }
+    }
+    found
 }
 
 /// Gives every line of a part to `sink`, with its event.

@@ -12,12 +12,12 @@ use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::{Store, random};
 use crate::symbols::Symbols;
 use crate::take::{self, Origin, Take};
-use crate::{Ending, checkpoints, develop, launcher, lines, prune, shim, tasks, words};
+use crate::{Ending, checkpoints, develop, launcher, lines, parts, prune, shim, tasks, words};
 use retake_tape::entry::{Entry, note};
 use retake_tape::layout::{MAJOR, MINOR, state};
 use retake_tape::session::{FILE as SESSION, TAPE_ENDING, flag, variable};
 use retake_trace::policy::Method;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
@@ -47,8 +47,8 @@ pub struct Args {
     /// Note every operation with its object and call stack at once: slower, for programs that cannot be run twice
     #[arg(long)]
     rich: bool,
-    /// Keep the contents of messages and shared objects, too, where the program uses the retake library: one participant
-    /// can then be replayed alone
+    /// Keep the contents of messages and shared objects, too, of MPI and the retake library: one rank or participant can
+    /// then be replayed alone
     #[arg(long)]
     full: bool,
     /// As --full, but every N events each participant leaves a sleeping copy of its process behind and starts its tape
@@ -381,6 +381,9 @@ impl Recording {
             let names: Vec<_> = names.into_iter().collect();
             say(format_args!("it called {}, which is not replayed", names.join(", ")));
         }
+        if self.args.full {
+            self.tell_who_is_bound();
+        }
         let cuts = session.cuts.load(Acquire);
         if cuts > cuts_told {
             let lost = words::count(u64::from(cuts - cuts_told), "process");
@@ -394,6 +397,20 @@ impl Recording {
                 "only threads were recorded, not locks: this Rust program locks with std::sync, whose locks are futexes that libc never sees",
             );
             say("next: use locks that pass through libc (pthread) where the order matters");
+        }
+    }
+
+    /// Tells which processes cannot be replayed alone, and why.
+    fn tell_who_is_bound(&self) {
+        let mut callers: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for path in take::files(&self.dir, TAPE_ENDING).unwrap_or_default() {
+            let Ok(tape) = take::load(&path) else { continue };
+            for name in parts::notes(&tape, note::NOT_ALONE) {
+                callers.entry(String::from_utf8_lossy(&name).into_owned()).or_default().push(tape.name());
+            }
+        }
+        for (name, callers) in callers {
+            say(format_args!("{} called {name}, and cannot be replayed alone", callers.join(", ")));
         }
     }
 

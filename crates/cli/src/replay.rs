@@ -6,6 +6,7 @@ use crate::environment::{self, Own};
 use crate::facts::{Ended, Facts};
 use crate::launch::{self, Launch, Verdict};
 use crate::parts::{self, Alone};
+use crate::relay::Relay;
 use crate::report::{Report, changed_program};
 use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, Status, say};
@@ -15,7 +16,8 @@ use crate::take::{Take, TempDir};
 use crate::{Ending, checkpoints, gdb, launcher, promote, record, shim, stop, tasks, wake, words};
 use retake_tape::layout::state;
 use retake_tape::reader::Tape;
-use retake_tape::session::{FILE as SESSION, at_end, flag};
+use retake_tape::session::{FILE as SESSION, RANK_NAME, ROOT_NAME, at_end, flag};
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -66,8 +68,9 @@ pub struct Args {
     /// With --stop-at: leave everything where it stands, for a debugger
     #[arg(long, requires = "stop_at")]
     hold: bool,
-    /// Run only the process of this participant of the retake library; what it received and read comes from the take,
-    /// what it sends goes nowhere and is compared
+    /// Run only this rank of an MPI job (rank:3), or the process of this participant of the retake library, without the
+    /// others; what it received comes from the take, which must be recorded with --full, and what it sends goes nowhere
+    /// and is compared
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Keep the contents of messages and shared objects, too, where the program uses the retake library: makes a new take,
@@ -143,6 +146,14 @@ pub fn main(mut args: Args) -> Result<Ending> {
             output.print()?;
         }
         last = ran?;
+        if player.sent_otherwise.get() > 0 {
+            let many = words::count(player.sent_otherwise.get().into(), "message");
+            let what = format!("{many} had other contents than recorded; the first is told above");
+            if args.check {
+                return Err(Failure::new(Status::Diverged, what).next(format!("retake show {}", player.take.label())));
+            }
+            say(format_args!("{what}; memory that was never written can be the cause"));
+        }
         if args.check && player.recorded_end().is_some_and(|recorded| recorded != last) {
             return Err(other_end(&player.take, last, time));
         }
@@ -201,8 +212,11 @@ pub struct Scene {
 pub struct Player {
     pub take: Take,
     pub tapes: Vec<Tape>,
-    /// Run only this process.
+    /// Run only this, as the user called it.
+    pub only: Option<String>,
     alone: Option<Alone>,
+    /// How many messages the last replay sent, alone, with other contents than recorded.
+    sent_otherwise: Cell<u32>,
     pub command: Vec<OsString>,
     pub flags: u32,
     pub at_end: u32,
@@ -222,15 +236,41 @@ impl Player {
         }
         let (command, flags, at_end) = (Vec::new(), 0, at_end::STOP);
         parts::load(&take)?;
-        Ok(Player { take, tapes, alone: None, command, flags, at_end, patience_ms: 60_000, silent: false })
+        Ok(Player {
+            take,
+            tapes,
+            only: None,
+            alone: None,
+            sent_otherwise: Cell::new(0),
+            command,
+            flags,
+            at_end,
+            patience_ms: 60_000,
+            silent: false,
+        })
     }
 
     /// Only the process of this participant shall run.
-    fn leave_alone(&mut self, name: &str) -> Result<()> {
+    pub fn leave_alone(&mut self, name: &str) -> Result<()> {
         let parts = parts::load(&self.take)?;
-        self.alone = Some(Alone::new(&self.take, parts::find(&self.take, &parts, name)?, &self.tapes)?);
+        let is_part = parts.iter().any(|part| part.name() == name);
+        self.alone = Some(match self.tapes.iter().find(|tape| tape.name() == name && !is_part) {
+            Some(tape) => Alone::of_tape(&self.take, tape, &self.tapes)?,
+            None => Alone::new(&self.take, parts::find(&self.take, &parts, name)?, &self.tapes)?,
+        });
         self.flags |= flag::ALONE;
+        self.only = Some(name.to_owned());
         Ok(())
+    }
+
+    /// Whether what is started is a rank without its launcher.
+    fn is_rank_alone(&self) -> bool {
+        self.alone.is_some() && self.first_process().contains(RANK_NAME)
+    }
+
+    /// The name of the process that is started.
+    pub fn first_process(&self) -> &str {
+        self.alone.as_ref().map_or(ROOT_NAME, |alone| &alone.process)
     }
 
     /// Why the recording of a process stopped before the process did, if that happened.
@@ -265,16 +305,24 @@ impl Player {
         before_removal: &mut dyn FnMut(&Path, Ended) -> Result<()>,
     ) -> Result<Ended> {
         let place = TempDir::new()?;
-        let scene = self.scene(place.path(), output)?;
+        // A launcher gives its ranks pipes.
+        let to = output.map(|output| [&output.stdout, &output.stderr]);
+        let relay = self.is_rank_alone().then(|| Relay::new(to)).transpose()?;
+        let mut scene = self.scene(place.path(), output)?;
+        if let Some(relay) = &relay {
+            [scene.launch.streams[1], scene.launch.streams[2]] = relay.streams();
+        }
         let mut deadlock = deadlock::Watch::new(&scene.session, OnDeadlock::Hang);
         let mut ran = launch::run(&scene.launch, &scene.session, &mut |_| {
             if self.silent { Verdict::GoOn } else { deadlock.look() }
         })?;
+        relay.into_iter().for_each(Relay::finish);
         let facts = &self.take.facts;
         if let (true, Some(ended), Ended::Signal(libc::SIGKILL)) = (facts.stopped, facts.ended, ran.ended) {
             ran.ended = ended;
         }
         self.went_well(&scene.session)?;
+        self.sent_otherwise.set(scene.session.sent_otherwise.load(Acquire));
         before_removal(place.path(), ran.ended)?;
         Ok(ran.ended)
     }
@@ -309,6 +357,10 @@ impl Player {
         let (mut environment, missing, longer) = environment::restored_environment(&facts.environment);
         if !missing.is_empty() && !self.silent {
             say(format_args!("{}: recorded without the value; filled with x", missing.join(", ")));
+        }
+        if self.is_rank_alone() {
+            // Open MPI would start a daemon of its launcher's for a rank that has none.
+            environment.push("OMPI_MCA_ess_singleton_isolated=1".into());
         }
         environment.extend(own.variables(facts.own_environment.saturating_add_signed(-longer)).0);
         let stdin = self.stdin();

@@ -144,8 +144,12 @@ pub fn entry(entry: &Entry<'_>) -> String {
         }
         Entry::Bytes(bytes) => format!("{}: {}", count(bytes.len() as u64, "byte"), hex(&bytes[..bytes.len().min(16)])),
         Entry::Note(kind, text) => {
-            let text = String::from_utf8_lossy(text).replace('\0', " ");
+            let contents = text.split(|byte| *byte == 0).next().unwrap_or(text);
+            let text =
+                String::from_utf8_lossy(if *kind == note::CONTENTS { contents } else { text }).replace('\0', " ");
             match *kind {
+                note::CONTENTS => format!("exchanged by {text}"),
+                note::NOT_ALONE => format!("called {text}, without which it cannot be replayed alone"),
                 note::FILE => format!("read file {text}"),
                 note::SOCKET => format!("used socket {text}"),
                 note::MODULE => format!("module {text}"),

@@ -11,6 +11,7 @@
 pub mod apart;
 pub mod baton;
 pub mod clock;
+pub mod contents;
 pub mod copy;
 pub mod deadlock;
 pub mod end;

@@ -139,7 +139,13 @@ impl Thread {
 
     /// Something that replay does not need.
     pub fn note(&mut self, what: u8, words: &[u8]) {
+        self.note_of(what, &[words]);
+    }
+
+    /// The same, made of several parts.
+    pub fn note_of(&mut self, what: u8, parts: &[&[u8]]) {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
         // SAFETY: `put` gives the room.
-        self.put(ROOM + words.len(), |context, to, event| unsafe { write::note(context, to, event, what, words) });
+        self.put(ROOM + length, |context, to, event| unsafe { write::note(context, to, event, what, parts) });
     }
 }

@@ -210,6 +210,19 @@ pub fn another_call(thread: &Thread, op: Op, recorded: &str, came: &str) -> ! {
     })
 }
 
+/// A process that is replayed alone wants to exchange something else than it did.
+#[cold]
+pub fn another_exchange(thread: &Thread, recorded: impl FnOnce(&mut Path<'_>), came: impl FnOnce(&mut Path<'_>)) -> ! {
+    write(|lines| {
+        head(lines, "divergence", thread, None);
+        lines.push(b"recorded=");
+        recorded(lines);
+        lines.push(b"\ncame=");
+        came(lines);
+        lines.push(b"\n");
+    })
+}
+
 /// The job has another size.
 #[cold]
 pub fn another_world(thread: &Thread, op: Op, recorded: &[u8], came: &[u8]) -> ! {

@@ -64,6 +64,8 @@ calls! {
     read(fd, to, length) = SYS_read;
     /// Tells of a file.
     fstat(fd, to) = SYS_fstat;
+    /// The current directory.
+    getcwd(to, length) = SYS_getcwd;
     /// Maps memory.
     mmap(at, length, protection, flags, fd, offset) = SYS_mmap;
     /// Gives memory back.

@@ -4,6 +4,7 @@
 //! outlives that thread, because destructors of thread-specific data still lock; it is used again once the kernel no
 //! longer knows the thread.
 
+use crate::contents::Records;
 use crate::deadlock::{Holds, Want};
 use crate::lock::Lock;
 use crate::messages::Messages;
@@ -145,6 +146,8 @@ pub struct Thread {
     pub live: bool,
     /// Messages that it asked for.
     pub messages: Messages,
+    /// What it exchanged, in a replay alone.
+    pub records: Records,
     pub next: AtomicPtr<Thread>,
     pub in_use: AtomicU32,
     pub name_len: u32,
@@ -295,6 +298,7 @@ unsafe fn blank(thread: *mut Thread) -> *mut Thread {
         (*thread).rich = Writer::new();
         (*thread).reader = Reader::new();
         (*thread).messages = Messages::new();
+        (*thread).records = Records::new();
         (*thread).header = (&raw mut (*thread).spare_header).cast();
         (*thread).in_use.store(1, Release);
     }

@@ -61,7 +61,10 @@ unsafe extern "C" fn start(_: c_int, argv: *mut *mut c_char, envp: *mut *mut c_c
             (part.name, part.born) = (&rank_name[..length], born::EXEC);
         }
         match part.mode {
-            b"record" => begin(&part, false, short_cut),
+            b"record" => {
+                begin(&part, false, short_cut);
+                handle::command::note(argv);
+            }
             b"replay" => begin(&part, true, short_cut),
             _ => {}
         }

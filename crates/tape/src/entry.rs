@@ -44,10 +44,15 @@ pub mod note {
     pub const MODULE: u8 = 3;
     /// A function that is known and not replayed: its name.
     pub const UNSUPPORTED: u8 = 4;
-    /// The command line of the program, arguments separated by zero bytes.
+    /// How the process was started: the program, the directory and the arguments, separated by zero bytes.
     pub const COMMAND: u8 = 5;
     /// Something that a reader should be told.
     pub const WORDS: u8 = 6;
+    /// What a call exchanged with other processes, for a replay without them: the name of the function, a zero byte, and
+    /// what that function needs.
+    pub const CONTENTS: u8 = 7;
+    /// A function without which the process cannot be replayed alone: its name.
+    pub const NOT_ALONE: u8 = 8;
 }
 
 /// The result of a call in which its thread was cancelled.
@@ -258,13 +263,19 @@ pub mod write {
         }
     }
 
-    pub unsafe fn note(c: &mut Context, to: *mut u8, event: u64, what: u8, bytes: &[u8]) -> *mut u8 {
+    /// The bytes are those of all `parts`, one behind the other.
+    pub unsafe fn note(c: &mut Context, to: *mut u8, event: u64, what: u8, parts: &[&[u8]]) -> *mut u8 {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
         // SAFETY: the caller gives the room; the length counts the kind of note as well.
         unsafe {
-            let to = put(head(c, to, event, kind::NOTE), bytes.len() as u64 + 1);
+            let mut to = put(head(c, to, event, kind::NOTE), length as u64 + 1);
             to.write(what);
-            core::ptr::copy_nonoverlapping(bytes.as_ptr(), to.add(1), bytes.len());
-            to.add(1 + bytes.len())
+            to = to.add(1);
+            for part in parts {
+                core::ptr::copy_nonoverlapping(part.as_ptr(), to, part.len());
+                to = to.add(part.len());
+            }
+            to
         }
     }
 }
@@ -410,7 +421,7 @@ mod tests {
             to = write::after(&mut c, to, 15, 9, 3, 700);
             to = write::slept(&mut c, to, 15, 2);
             to = write::bytes(&mut c, to, 15, b"random");
-            to = write::note(&mut c, to, 16, note::FILE, b"/etc/hosts");
+            to = write::note(&mut c, to, 16, note::FILE, &[b"/etc/", b"hosts"]);
             write::matches(&mut c, to, 17, 5)
         };
         let length = end as usize - start as usize;

@@ -89,9 +89,10 @@ pub mod flag {
     pub const REAL_TIME: u32 = 2;
     /// Somebody looks: there is a [`board`](crate::board).
     pub const BOARD: u32 = 4;
-    /// The library keeps contents, too; in a replay, in parts of their own, in the session's directory.
+    /// Contents are kept, too: those of MPI on the tapes, those of the library in its parts; in a replay only the
+    /// latter, in parts of their own, in the session's directory.
     pub const FULL: u32 = 1 << 8;
-    /// A replay of one process alone: the library's participants get everything from their own tapes.
+    /// A replay of one process alone: everything that others gave it comes from its own tapes.
     pub const ALONE: u32 = 1 << 9;
     /// Participants leave sleeping copies of themselves behind: see [`Session::checkpoint_every`].
     pub const CHECKPOINT: u32 = 1 << 10;
@@ -169,6 +170,8 @@ pub struct Session {
     pub trace: AtomicU32,
     /// How many events of a participant lie between two checkpoints of it.
     pub checkpoint_every: AtomicU32,
+    /// A replay of one process alone: messages that it sent with other contents than recorded.
+    pub sent_otherwise: AtomicU32,
 }
 
 /// Kinds of [`Session::pairs`].

@@ -115,7 +115,7 @@ fn light() -> Vec<u8> {
         Signal { number: 14 | INSIDE, code: -6, pid: 4711, value: 1 << 60, sender: 2, sent_at: 3, releases: 9 };
     // SAFETY: `written` gives room for an entry and a short string.
     unsafe {
-        written(&mut one, |to| write::note(c, to, 1, note::FILE, b"/etc/hosts"));
+        written(&mut one, |to| write::note(c, to, 1, note::FILE, &[b"/etc/hosts"]));
         written(&mut one, |to| write::created(c, to, 1, 2));
         written(&mut one, |to| write::hand_over(c, to, 5, 100));
         written(&mut one, |to| write::result(c, to, 6, Op::CondTimed, 110));

@@ -41,6 +41,8 @@ struct Replay {
     flags: u32,
     at_end: u32,
     command: Vec<Text>,
+    /// Run only this.
+    only: Option<String>,
 }
 
 /// What gdb's module wants of the replay that begins.
@@ -65,14 +67,15 @@ pub struct Debugged<'a> {
 /// Starts gdb, at `place` if that is given, with further `arguments` of its own.
 pub fn main(mut player: Player, place: Option<&str>, arguments: &[OsString]) -> Result<Ending> {
     let place = place.map(parse).transpose()?;
-    if place.is_none() && !player.tapes.iter().any(|tape| tape.name() == ROOT_NAME) {
+    let first = player.first_process().to_owned();
+    if place.is_none() && !player.tapes.iter().any(|tape| tape.name() == first) {
         return Err(not_the_first(&player));
     }
     let found = place.as_ref().map(|place| place.find(&player.take, &player.tapes)).transpose()?;
     player.flags |= flag::BOARD;
     let folder = TempDir::new()?;
-    let process = found.as_ref().map_or(ROOT_NAME.to_owned(), |found| found.process.clone());
-    let attach = found.as_ref().filter(|found| found.process != ROOT_NAME).map(|found| found.main);
+    let process = found.as_ref().map_or(first.clone(), |found| found.process.clone());
+    let attach = found.as_ref().filter(|found| found.process != first).map(|found| found.main);
     let mi = arguments.iter().any(|argument| {
         let argument = argument.to_string_lossy();
         argument.starts_with("mi")
@@ -132,6 +135,7 @@ pub fn write_plan(player: &Player, folder: &Path, debugged: &Debugged<'_>) -> Re
         flags: player.flags,
         at_end: player.at_end,
         command: player.command.iter().map(|word| Text::new(word)).collect(),
+        only: player.only.clone(),
     };
     let threads: Vec<Value> = player
         .tapes
@@ -231,6 +235,9 @@ pub fn program(args: Args) -> Result<Ending> {
     player.flags = replay.flags;
     player.at_end = replay.at_end;
     player.command = launch::os_strings(&replay.command);
+    if let Some(name) = &replay.only {
+        player.leave_alone(name)?;
+    }
     // No patience is long enough for a person at a prompt.
     player.patience_ms = u32::MAX;
     // SAFETY: only asks. What gdb reads its commands from is not the program's input.

@@ -42,6 +42,13 @@ pub fn note_unsupported(words: &[u8]) {
     errno::set(before);
 }
 
+/// Tells that the program uses something without which the process cannot be replayed alone.
+pub fn note_not_alone(words: &[u8]) {
+    let before = errno::get();
+    note_once(note::NOT_ALONE, words);
+    errno::set(before);
+}
+
 unsafe fn note_file(path: *const c_char) {
     let before = errno::get();
     if !path.is_null() {

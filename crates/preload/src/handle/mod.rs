@@ -1,6 +1,7 @@
 //! What each caught function means: when its event happens, and what about it could have been otherwise.
 
 pub mod c11;
+pub mod command;
 pub mod cond;
 pub mod debugger;
 pub mod environment;

@@ -42,6 +42,7 @@ pub extern "C" fn after_fork_in_child() {
     process::forked();
     crate::handle::stream::reset();
     crate::handle::mpi::requests::reset();
+    crate::handle::mpi::full::underway::reset();
     crate::handle::modules::note_all();
 }
 

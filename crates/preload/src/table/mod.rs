@@ -74,6 +74,7 @@ pub mod cond;
 pub mod input;
 pub mod mpi;
 pub mod mpi_apart;
+pub mod mpi_full;
 pub mod mutex;
 pub mod openmp;
 pub mod process;

@@ -44,6 +44,14 @@ macro_rules! interpose_mpi {
             library_function!(MPI_Comm_rank (comm: usize, rank: *mut c_int) -> c_int);
             library_function!(MPI_Get_count (status: *mut u8, kind: usize, count: *mut c_int) -> c_int);
             library_function!(MPI_Test_cancelled (status: *mut u8, flag: *mut c_int) -> c_int);
+            library_function!(MPI_Comm_test_inter (comm: usize, flag: *mut c_int) -> c_int);
+            library_function!(MPI_Comm_group (comm: usize, group: *mut u8) -> c_int);
+            library_function!(MPI_Send_init (a: usize, b: usize, c: usize, d: c_int, e: c_int, f: usize, g: *mut u8) -> c_int);
+            library_function!(MPI_Type_size (kind: usize, size: *mut c_int) -> c_int);
+            library_function!(MPI_Type_get_extent (kind: usize, lower: *mut isize, extent: *mut isize) -> c_int);
+            library_function!(MPI_Pack_size (n: c_int, kind: usize, comm: usize, size: *mut c_int) -> c_int);
+            library_function!(MPI_Pack (from: usize, n: c_int, kind: usize, to: usize, room: c_int, at: *mut c_int, comm: usize) -> c_int);
+            library_function!(MPI_Unpack (from: usize, length: c_int, at: *mut c_int, to: usize, n: c_int, kind: usize, comm: usize) -> c_int);
         }
     };
 }

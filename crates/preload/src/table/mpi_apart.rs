@@ -4,7 +4,7 @@
 //! the library does in it is no event. Exported under both names, like those of [`super::mpi`].
 
 use crate::handle::input::note_unsupported;
-use crate::handle::mpi::{aside, find};
+use crate::handle::mpi::{aside, find, full};
 use core::sync::atomic::AtomicUsize;
 
 macro_rules! functions {
@@ -44,6 +44,7 @@ fn nothing(_: &'static str) {}
 fn told(name: &'static str) {
     if retake_engine::turn::enter().is_some() {
         note_unsupported(name.as_bytes());
+        full::refuse(name);
     }
 }
 
@@ -62,96 +63,96 @@ functions! { told;
     (a b c d e f g h i j k l m) MPI_Rget_accumulate MPI_Rget_accumulate_c;
 }
 
-functions! { nothing;
-    () MPI_Finalize;
-    (a) MPI_Add_error_class MPI_Barrier MPI_Close_port MPI_Comm_disconnect MPI_Comm_free MPI_Comm_free_keyval
-        MPI_Comm_get_parent MPI_Errhandler_free MPI_File_close MPI_File_sync MPI_Free_mem MPI_Grequest_complete
-        MPI_Group_free MPI_Info_create MPI_Info_free MPI_Is_thread_main MPI_Keyval_free MPI_Op_free MPI_Query_thread
-        MPI_Session_finalize MPI_Type_commit MPI_Type_free MPI_Type_free_keyval MPI_Win_complete MPI_Win_flush_all
+// Between ranks, and not kept: a rank that calls one of these cannot be replayed alone.
+functions! { full::refuse;
+    (a) MPI_Close_port MPI_File_close MPI_File_sync MPI_Session_finalize MPI_Win_complete MPI_Win_flush_all
         MPI_Win_flush_local_all MPI_Win_free MPI_Win_free_keyval MPI_Win_sync MPI_Win_unlock_all MPI_Win_wait;
-    (a b) MPI_Add_error_code MPI_Add_error_string MPI_Address MPI_Attr_delete MPI_Buffer_attach MPI_Buffer_attach_c
-        MPI_Buffer_detach MPI_Buffer_detach_c MPI_Cartdim_get MPI_Comm_call_errhandler MPI_Comm_create_errhandler
-        MPI_Comm_delete_attr MPI_Comm_dup MPI_Comm_get_errhandler MPI_Comm_get_info MPI_Comm_group MPI_Comm_rank
-        MPI_Comm_remote_group MPI_Comm_remote_size MPI_Comm_set_errhandler MPI_Comm_set_info MPI_Comm_set_name
-        MPI_Comm_size MPI_Comm_test_inter MPI_Errhandler_create MPI_Errhandler_get MPI_Errhandler_set MPI_Error_class
-        MPI_File_call_errhandler MPI_File_create_errhandler MPI_File_delete MPI_File_get_amode MPI_File_get_atomicity
-        MPI_File_get_errhandler MPI_File_get_group MPI_File_get_info MPI_File_get_position MPI_File_get_size
-        MPI_File_preallocate MPI_File_set_atomicity MPI_File_set_errhandler MPI_File_set_info MPI_File_set_size
-        MPI_Get_address MPI_Get_library_version MPI_Get_processor_name MPI_Get_version MPI_Group_rank MPI_Group_size
-        MPI_Ibarrier MPI_Info_delete MPI_Info_dup MPI_Info_get_nkeys MPI_Op_commutative MPI_Open_port MPI_Pready
-        MPI_Session_call_errhandler MPI_Session_create_errhandler MPI_Session_get_errhandler MPI_Session_get_info
-        MPI_Session_set_errhandler MPI_Status_set_cancelled MPI_Test_cancelled MPI_Topo_test
-        MPI_Type_create_f90_integer MPI_Type_delete_attr MPI_Type_dup MPI_Type_extent MPI_Type_lb MPI_Type_set_name
-        MPI_Type_size MPI_Type_size_c MPI_Type_size_x MPI_Type_ub MPI_Win_call_errhandler MPI_Win_create_errhandler
-        MPI_Win_delete_attr MPI_Win_detach MPI_Win_fence MPI_Win_flush MPI_Win_flush_local MPI_Win_get_errhandler
-        MPI_Win_get_group MPI_Win_get_info MPI_Win_set_errhandler MPI_Win_set_info MPI_Win_set_name MPI_Win_unlock;
-    (a b c) MPI_Alloc_mem MPI_Attr_put MPI_Barrier_init MPI_Cart_rank MPI_Cart_sub MPI_Comm_compare MPI_Comm_create
-        MPI_Comm_dup_with_info MPI_Comm_get_name MPI_Comm_idup MPI_Comm_set_attr MPI_Dims_create MPI_Error_string
-        MPI_File_get_byte_offset MPI_File_get_type_extent MPI_File_read_all_end MPI_File_read_at_all_end
-        MPI_File_read_ordered_end MPI_File_seek MPI_File_write_all_end MPI_File_write_at_all_end
-        MPI_File_write_ordered_end MPI_Get_count MPI_Get_count_c MPI_Get_elements MPI_Get_elements_c
-        MPI_Get_elements_x MPI_Graph_neighbors_count MPI_Graphdims_get MPI_Group_compare MPI_Group_difference
-        MPI_Group_from_session_pset MPI_Group_intersection MPI_Group_union MPI_Info_create_env MPI_Info_get_nthkey
-        MPI_Info_set MPI_Intercomm_merge MPI_Op_create MPI_Op_create_c MPI_Pready_list MPI_Pready_range
-        MPI_Publish_name MPI_Session_get_num_psets MPI_Session_get_pset_info MPI_Session_init MPI_Status_set_elements
-        MPI_Status_set_elements_x MPI_Type_contiguous MPI_Type_contiguous_c MPI_Type_create_f90_complex
-        MPI_Type_create_f90_real MPI_Type_get_extent MPI_Type_get_extent_c MPI_Type_get_extent_x MPI_Type_get_name
-        MPI_Type_get_true_extent MPI_Type_get_true_extent_c MPI_Type_get_true_extent_x MPI_Type_match_size
-        MPI_Type_set_attr MPI_Unpublish_name MPI_Win_attach MPI_Win_create_dynamic MPI_Win_get_name MPI_Win_post
-        MPI_Win_set_attr MPI_Win_start;
-    (a b c d) MPI_Attr_get MPI_Cart_coords MPI_Comm_create_group MPI_Comm_create_keyval MPI_Comm_get_attr
-        MPI_Comm_idup_with_info MPI_Comm_split MPI_Dist_graph_neighbors_count MPI_File_read_all_begin
+    (a b) MPI_File_call_errhandler MPI_File_create_errhandler MPI_File_delete MPI_File_get_amode
+        MPI_File_get_atomicity MPI_File_get_errhandler MPI_File_get_group MPI_File_get_info MPI_File_get_position
+        MPI_File_get_size MPI_File_preallocate MPI_File_set_atomicity MPI_File_set_errhandler MPI_File_set_info
+        MPI_File_set_size MPI_Open_port MPI_Pready MPI_Session_call_errhandler MPI_Session_create_errhandler
+        MPI_Session_get_errhandler MPI_Session_get_info MPI_Session_set_errhandler MPI_Win_call_errhandler
+        MPI_Win_create_errhandler MPI_Win_delete_attr MPI_Win_detach MPI_Win_fence MPI_Win_flush MPI_Win_flush_local
+        MPI_Win_get_errhandler MPI_Win_get_group MPI_Win_get_info MPI_Win_set_errhandler MPI_Win_set_info
+        MPI_Win_set_name MPI_Win_unlock;
+    (a b c) MPI_Barrier_init MPI_Comm_idup MPI_File_get_byte_offset MPI_File_get_type_extent MPI_File_read_all_end
+        MPI_File_read_at_all_end MPI_File_read_ordered_end MPI_File_seek MPI_File_write_all_end
+        MPI_File_write_at_all_end MPI_File_write_ordered_end MPI_Graph_neighbors_count MPI_Graphdims_get
+        MPI_Group_from_session_pset MPI_Pready_list MPI_Pready_range MPI_Publish_name MPI_Session_get_num_psets
+        MPI_Session_get_pset_info MPI_Session_init MPI_Unpublish_name MPI_Win_attach MPI_Win_create_dynamic
+        MPI_Win_get_name MPI_Win_post MPI_Win_set_attr MPI_Win_start;
+    (a b c d) MPI_Comm_idup_with_info MPI_Dist_graph_neighbors_count MPI_File_read_all_begin
         MPI_File_read_ordered_begin MPI_File_write_all_begin MPI_File_write_ordered_begin MPI_Graph_neighbors
-        MPI_Group_excl MPI_Group_incl MPI_Group_range_excl MPI_Group_range_incl MPI_Info_get_valuelen
-        MPI_Keyval_create MPI_Pack_external_size MPI_Pack_external_size_c MPI_Pack_size MPI_Pack_size_c
-        MPI_Type_create_keyval MPI_Type_create_resized MPI_Type_create_resized_c MPI_Type_get_attr
         MPI_Win_create_keyval MPI_Win_get_attr;
-    (a b c d e) MPI_Bcast MPI_Bcast_c MPI_Cart_get MPI_Cart_map MPI_Cart_shift MPI_Comm_create_from_group
-        MPI_Comm_split_type MPI_File_get_view MPI_File_iread MPI_File_iread_all MPI_File_iwrite MPI_File_iwrite_all
-        MPI_File_open MPI_File_read MPI_File_read_all MPI_File_read_at_all_begin MPI_File_read_ordered MPI_File_write
-        MPI_File_write_all MPI_File_write_at_all_begin MPI_File_write_ordered MPI_Graph_get MPI_Graph_map
-        MPI_Group_translate_ranks MPI_Imrecv MPI_Imrecv_c MPI_Info_get MPI_Info_get_string MPI_Mrecv MPI_Mrecv_c
-        MPI_Reduce_local MPI_Reduce_local_c MPI_Register_datarep MPI_Session_get_nth_pset MPI_Type_create_hindexed
-        MPI_Type_create_hindexed_block MPI_Type_create_hindexed_block_c MPI_Type_create_hindexed_c
-        MPI_Type_create_hvector MPI_Type_create_hvector_c MPI_Type_create_indexed_block
-        MPI_Type_create_indexed_block_c MPI_Type_create_struct MPI_Type_create_struct_c MPI_Type_get_envelope
-        MPI_Type_hindexed MPI_Type_hvector MPI_Type_indexed MPI_Type_indexed_c MPI_Type_struct MPI_Type_vector
-        MPI_Type_vector_c MPI_Win_shared_query MPI_Win_shared_query_c;
-    (a b c d e f) MPI_Allreduce MPI_Allreduce_c MPI_Bsend MPI_Bsend_c MPI_Cart_create MPI_Exscan MPI_Exscan_c
-        MPI_File_iread_at MPI_File_iread_at_all MPI_File_iwrite_at MPI_File_iwrite_at_all MPI_File_read_at
-        MPI_File_read_at_all MPI_File_set_view MPI_File_write_at MPI_File_write_at_all MPI_Graph_create MPI_Ibcast
-        MPI_Ibcast_c MPI_Intercomm_create MPI_Reduce_scatter MPI_Reduce_scatter_block MPI_Reduce_scatter_block_c
-        MPI_Reduce_scatter_c MPI_Rsend MPI_Rsend_c MPI_Scan MPI_Scan_c MPI_Send MPI_Send_c MPI_Ssend MPI_Ssend_c
-        MPI_Type_get_envelope_c MPI_Win_allocate MPI_Win_allocate_c MPI_Win_allocate_shared MPI_Win_allocate_shared_c
-        MPI_Win_create MPI_Win_create_c;
-    (a b c d e f g) MPI_Allgather MPI_Allgather_c MPI_Alltoall MPI_Alltoall_c MPI_Bcast_init MPI_Bcast_init_c
-        MPI_Bsend_init MPI_Bsend_init_c MPI_Dist_graph_neighbors MPI_Iallreduce MPI_Iallreduce_c MPI_Ibsend
-        MPI_Ibsend_c MPI_Iexscan MPI_Iexscan_c MPI_Ireduce_scatter MPI_Ireduce_scatter_block
-        MPI_Ireduce_scatter_block_c MPI_Ireduce_scatter_c MPI_Irsend MPI_Irsend_c MPI_Iscan MPI_Iscan_c MPI_Isend
-        MPI_Isend_c MPI_Issend MPI_Issend_c MPI_Neighbor_allgather MPI_Neighbor_allgather_c MPI_Neighbor_alltoall
-        MPI_Neighbor_alltoall_c MPI_Pack MPI_Pack_c MPI_Pack_external MPI_Pack_external_c MPI_Reduce MPI_Reduce_c
-        MPI_Rsend_init MPI_Rsend_init_c MPI_Send_init MPI_Send_init_c MPI_Ssend_init MPI_Ssend_init_c
-        MPI_Type_create_subarray MPI_Type_create_subarray_c MPI_Type_get_contents MPI_Unpack MPI_Unpack_c
-        MPI_Unpack_external MPI_Unpack_external_c;
-    (a b c d e f g h) MPI_Allgatherv MPI_Allgatherv_c MPI_Allreduce_init MPI_Allreduce_init_c MPI_Exscan_init
-        MPI_Exscan_init_c MPI_Gather MPI_Gather_c MPI_Get MPI_Get_c MPI_Iallgather MPI_Iallgather_c MPI_Ialltoall
-        MPI_Ialltoall_c MPI_Ineighbor_allgather MPI_Ineighbor_allgather_c MPI_Ineighbor_alltoall
-        MPI_Ineighbor_alltoall_c MPI_Intercomm_create_from_groups MPI_Ireduce MPI_Ireduce_c MPI_Neighbor_allgatherv
-        MPI_Neighbor_allgatherv_c MPI_Put MPI_Put_c MPI_Reduce_scatter_block_init MPI_Reduce_scatter_block_init_c
-        MPI_Reduce_scatter_init MPI_Reduce_scatter_init_c MPI_Scan_init MPI_Scan_init_c MPI_Scatter MPI_Scatter_c;
-    (a b c d e f g h i) MPI_Allgather_init MPI_Allgather_init_c MPI_Alltoall_init MPI_Alltoall_init_c MPI_Alltoallv
-        MPI_Alltoallv_c MPI_Alltoallw MPI_Alltoallw_c MPI_Dist_graph_create MPI_Gatherv MPI_Gatherv_c MPI_Iallgatherv
-        MPI_Iallgatherv_c MPI_Igather MPI_Igather_c MPI_Ineighbor_allgatherv MPI_Ineighbor_allgatherv_c MPI_Iscatter
-        MPI_Iscatter_c MPI_Neighbor_allgather_init MPI_Neighbor_allgather_init_c MPI_Neighbor_alltoall_init
-        MPI_Neighbor_alltoall_init_c MPI_Neighbor_alltoallv MPI_Neighbor_alltoallv_c MPI_Neighbor_alltoallw
-        MPI_Neighbor_alltoallw_c MPI_Precv_init MPI_Psend_init MPI_Reduce_init MPI_Reduce_init_c MPI_Rget MPI_Rget_c
-        MPI_Rput MPI_Rput_c MPI_Scatterv MPI_Scatterv_c MPI_Type_get_contents_c;
+    (a b c d e) MPI_Bcast_c MPI_Cart_map MPI_Comm_create_from_group MPI_File_get_view MPI_File_iread
+        MPI_File_iread_all MPI_File_iwrite MPI_File_iwrite_all MPI_File_open MPI_File_read MPI_File_read_all
+        MPI_File_read_at_all_begin MPI_File_read_ordered MPI_File_write MPI_File_write_all MPI_File_write_at_all_begin
+        MPI_File_write_ordered MPI_Graph_get MPI_Graph_map MPI_Session_get_nth_pset MPI_Win_shared_query
+        MPI_Win_shared_query_c;
+    (a b c d e f) MPI_Allreduce_c MPI_Exscan_c MPI_File_iread_at MPI_File_iread_at_all MPI_File_iwrite_at
+        MPI_File_iwrite_at_all MPI_File_read_at MPI_File_read_at_all MPI_File_set_view MPI_File_write_at
+        MPI_File_write_at_all MPI_Graph_create MPI_Ibcast_c MPI_Reduce_scatter_block_c MPI_Reduce_scatter_c MPI_Scan_c
+        MPI_Win_allocate MPI_Win_allocate_c MPI_Win_allocate_shared MPI_Win_allocate_shared_c MPI_Win_create
+        MPI_Win_create_c;
+    (a b c d e f g) MPI_Allgather_c MPI_Alltoall_c MPI_Bcast_init MPI_Bcast_init_c MPI_Dist_graph_neighbors
+        MPI_Iallreduce_c MPI_Iexscan_c MPI_Ireduce_scatter_block_c MPI_Ireduce_scatter_c MPI_Iscan_c
+        MPI_Neighbor_allgather MPI_Neighbor_allgather_c MPI_Neighbor_alltoall MPI_Neighbor_alltoall_c MPI_Reduce_c;
+    (a b c d e f g h) MPI_Allgatherv_c MPI_Allreduce_init MPI_Allreduce_init_c MPI_Exscan_init MPI_Exscan_init_c
+        MPI_Gather_c MPI_Get MPI_Get_c MPI_Iallgather_c MPI_Ialltoall_c MPI_Ineighbor_allgather
+        MPI_Ineighbor_allgather_c MPI_Ineighbor_alltoall MPI_Ineighbor_alltoall_c MPI_Intercomm_create_from_groups
+        MPI_Ireduce_c MPI_Neighbor_allgatherv MPI_Neighbor_allgatherv_c MPI_Put MPI_Put_c
+        MPI_Reduce_scatter_block_init MPI_Reduce_scatter_block_init_c MPI_Reduce_scatter_init
+        MPI_Reduce_scatter_init_c MPI_Scan_init MPI_Scan_init_c MPI_Scatter_c;
+    (a b c d e f g h i) MPI_Allgather_init MPI_Allgather_init_c MPI_Alltoall_init MPI_Alltoall_init_c MPI_Alltoallv_c
+        MPI_Alltoallw_c MPI_Dist_graph_create MPI_Gatherv_c MPI_Iallgatherv_c MPI_Igather_c MPI_Ineighbor_allgatherv
+        MPI_Ineighbor_allgatherv_c MPI_Iscatter_c MPI_Neighbor_allgather_init MPI_Neighbor_allgather_init_c
+        MPI_Neighbor_alltoall_init MPI_Neighbor_alltoall_init_c MPI_Neighbor_alltoallv MPI_Neighbor_alltoallv_c
+        MPI_Neighbor_alltoallw MPI_Neighbor_alltoallw_c MPI_Precv_init MPI_Psend_init MPI_Reduce_init
+        MPI_Reduce_init_c MPI_Rget MPI_Rget_c MPI_Rput MPI_Rput_c MPI_Scatterv_c;
     (a b c d e f g h i j) MPI_Allgatherv_init MPI_Allgatherv_init_c MPI_Dist_graph_create_adjacent MPI_Gather_init
-        MPI_Gather_init_c MPI_Ialltoallv MPI_Ialltoallv_c MPI_Ialltoallw MPI_Ialltoallw_c MPI_Igatherv MPI_Igatherv_c
-        MPI_Ineighbor_alltoallv MPI_Ineighbor_alltoallv_c MPI_Ineighbor_alltoallw MPI_Ineighbor_alltoallw_c
-        MPI_Iscatterv MPI_Iscatterv_c MPI_Neighbor_allgatherv_init MPI_Neighbor_allgatherv_init_c MPI_Scatter_init
-        MPI_Scatter_init_c MPI_Type_create_darray MPI_Type_create_darray_c;
+        MPI_Gather_init_c MPI_Ialltoallv_c MPI_Ialltoallw_c MPI_Igatherv_c MPI_Ineighbor_alltoallv
+        MPI_Ineighbor_alltoallv_c MPI_Ineighbor_alltoallw MPI_Ineighbor_alltoallw_c MPI_Iscatterv_c
+        MPI_Neighbor_allgatherv_init MPI_Neighbor_allgatherv_init_c MPI_Scatter_init MPI_Scatter_init_c;
     (a b c d e f g h i j k) MPI_Alltoallv_init MPI_Alltoallv_init_c MPI_Alltoallw_init MPI_Alltoallw_init_c
         MPI_Gatherv_init MPI_Gatherv_init_c MPI_Neighbor_alltoallv_init MPI_Neighbor_alltoallv_init_c
         MPI_Neighbor_alltoallw_init MPI_Neighbor_alltoallw_init_c MPI_Scatterv_init MPI_Scatterv_init_c;
+}
+
+// Nothing but the library itself.
+functions! { nothing;
+    () MPI_Finalize;
+    (a) MPI_Add_error_class MPI_Comm_disconnect MPI_Comm_free MPI_Comm_free_keyval MPI_Comm_get_parent
+        MPI_Errhandler_free MPI_Free_mem MPI_Grequest_complete MPI_Group_free MPI_Info_create MPI_Info_free
+        MPI_Is_thread_main MPI_Keyval_free MPI_Op_free MPI_Query_thread MPI_Type_commit MPI_Type_free
+        MPI_Type_free_keyval;
+    (a b) MPI_Add_error_code MPI_Add_error_string MPI_Address MPI_Attr_delete MPI_Buffer_attach MPI_Buffer_attach_c
+        MPI_Buffer_detach MPI_Buffer_detach_c MPI_Comm_call_errhandler MPI_Comm_create_errhandler MPI_Comm_delete_attr
+        MPI_Comm_dup MPI_Comm_get_errhandler MPI_Comm_get_info MPI_Comm_set_errhandler MPI_Comm_set_info
+        MPI_Comm_set_name MPI_Errhandler_create MPI_Errhandler_get MPI_Errhandler_set MPI_Error_class MPI_Get_address
+        MPI_Get_library_version MPI_Get_processor_name MPI_Get_version MPI_Info_delete MPI_Info_dup MPI_Info_get_nkeys
+        MPI_Op_commutative MPI_Status_set_cancelled MPI_Test_cancelled MPI_Type_create_f90_integer
+        MPI_Type_delete_attr MPI_Type_dup MPI_Type_extent MPI_Type_lb MPI_Type_set_name MPI_Type_size MPI_Type_size_c
+        MPI_Type_size_x MPI_Type_ub;
+    (a b c) MPI_Alloc_mem MPI_Attr_put MPI_Comm_dup_with_info MPI_Comm_get_name MPI_Comm_set_attr MPI_Dims_create
+        MPI_Error_string MPI_Get_count MPI_Get_count_c MPI_Get_elements MPI_Get_elements_c MPI_Get_elements_x
+        MPI_Info_create_env MPI_Info_get_nthkey MPI_Info_set MPI_Op_create MPI_Op_create_c MPI_Status_set_elements
+        MPI_Status_set_elements_x MPI_Type_contiguous MPI_Type_contiguous_c MPI_Type_create_f90_complex
+        MPI_Type_create_f90_real MPI_Type_get_extent MPI_Type_get_extent_c MPI_Type_get_extent_x MPI_Type_get_name
+        MPI_Type_get_true_extent MPI_Type_get_true_extent_c MPI_Type_get_true_extent_x MPI_Type_match_size
+        MPI_Type_set_attr;
+    (a b c d) MPI_Attr_get MPI_Comm_create_keyval MPI_Comm_get_attr MPI_Comm_split MPI_Info_get_valuelen
+        MPI_Keyval_create MPI_Pack_external_size MPI_Pack_external_size_c MPI_Pack_size MPI_Pack_size_c
+        MPI_Type_create_keyval MPI_Type_create_resized MPI_Type_create_resized_c MPI_Type_get_attr;
+    (a b c d e) MPI_Comm_split_type MPI_Info_get MPI_Info_get_string MPI_Reduce_local MPI_Reduce_local_c
+        MPI_Register_datarep MPI_Type_create_hindexed MPI_Type_create_hindexed_block MPI_Type_create_hindexed_block_c
+        MPI_Type_create_hindexed_c MPI_Type_create_hvector MPI_Type_create_hvector_c MPI_Type_create_indexed_block
+        MPI_Type_create_indexed_block_c MPI_Type_create_struct MPI_Type_create_struct_c MPI_Type_get_envelope
+        MPI_Type_hindexed MPI_Type_hvector MPI_Type_indexed MPI_Type_indexed_c MPI_Type_struct MPI_Type_vector
+        MPI_Type_vector_c;
+    (a b c d e f) MPI_Type_get_envelope_c;
+    (a b c d e f g) MPI_Pack MPI_Pack_c MPI_Pack_external MPI_Pack_external_c MPI_Type_create_subarray
+        MPI_Type_create_subarray_c MPI_Type_get_contents MPI_Unpack MPI_Unpack_c MPI_Unpack_external
+        MPI_Unpack_external_c;
+    (a b c d e f g h i) MPI_Type_get_contents_c;
+    (a b c d e f g h i j) MPI_Type_create_darray MPI_Type_create_darray_c;
 }

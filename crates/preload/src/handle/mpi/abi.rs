@@ -23,6 +23,13 @@ pub struct Abi {
     pub comm_world: usize,
     pub comm_self: usize,
     pub request_null: usize,
+    pub comm_null: usize,
+    pub message_null: usize,
+    pub proc_null: c_int,
+    pub in_place: usize,
+    /// The types of bytes, and of what is packed; 0 where they are not known.
+    pub byte: usize,
+    pub packed: usize,
 }
 
 const OPEN_MPI: Abi = Abi {
@@ -38,6 +45,12 @@ const OPEN_MPI: Abi = Abi {
     comm_world: 0,
     comm_self: 0,
     request_null: 0,
+    comm_null: 0,
+    message_null: 0,
+    proc_null: -2,
+    in_place: 1,
+    byte: 0,
+    packed: 0,
 };
 
 const MPICH: Abi = Abi {
@@ -52,6 +65,12 @@ const MPICH: Abi = Abi {
     comm_world: 0x4400_0000,
     comm_self: 0x4400_0001,
     request_null: 0x2c00_0000,
+    comm_null: 0x0400_0000,
+    message_null: 0x2c00_0000,
+    proc_null: -1,
+    in_place: usize::MAX,
+    byte: 0x4c00_010d,
+    packed: 0x4c00_010f,
 };
 
 const STANDARD: Abi = Abi {
@@ -66,6 +85,12 @@ const STANDARD: Abi = Abi {
     comm_world: 0x101,
     comm_self: 0x102,
     request_null: 0x180,
+    comm_null: 0x100,
+    message_null: 0x168,
+    proc_null: -3,
+    in_place: 1,
+    byte: 0,
+    packed: 0,
 };
 
 /// Room for a status of any library.
@@ -93,6 +118,20 @@ impl Abi {
     pub unsafe fn tag(&self, status: *const u8) -> c_int {
         // SAFETY: the caller gives a status.
         unsafe { status.add(self.source_at + 4).cast::<c_int>().read() }
+    }
+
+    /// Says who sent the message of this status, and its tag.
+    pub unsafe fn set_sender(&self, status: *mut u8, source: c_int, tag: c_int) {
+        // SAFETY: the caller gives a status.
+        unsafe { status.add(self.source_at).cast::<[c_int; 2]>().write_unaligned([source, tag]) };
+    }
+
+    /// Puts a handle at `at`.
+    pub unsafe fn set_handle(&self, at: *mut u8, handle: usize) {
+        // SAFETY: the caller gives a place of a handle.
+        unsafe {
+            if self.handle_size == 4 { at.cast::<u32>().write(handle as u32) } else { at.cast::<usize>().write(handle) }
+        }
     }
 
     /// The handle at `at`.
@@ -151,6 +190,10 @@ fn choose() {
         row.comm_world = find::variable(c"ompi_mpi_comm_world");
         row.comm_self = find::variable(c"ompi_mpi_comm_self");
         row.request_null = find::variable(c"ompi_request_null");
+        row.message_null = find::variable(c"ompi_message_null");
+        row.comm_null = find::variable(c"ompi_mpi_comm_null");
+        row.byte = find::variable(c"ompi_mpi_byte");
+        row.packed = find::variable(c"ompi_mpi_packed");
     }
     // SAFETY: see `Global`.
     unsafe { *CHOSEN.0.get() = row };

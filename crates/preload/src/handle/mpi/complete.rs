@@ -3,8 +3,9 @@
 //! A test that finds nothing is one more of a run of polls, which costs no tape; in a replay it makes no call at all.
 
 use crate::handle::mpi::abi::{self, Status};
+use crate::handle::mpi::full::underway;
 use crate::handle::mpi::told::{self, readable};
-use crate::handle::mpi::{happen, happened, requests, wait};
+use crate::handle::mpi::{full, happen, happened, requests, wait};
 use crate::table::mpi::real;
 use core::mem::MaybeUninit;
 use libc::c_int;
@@ -24,6 +25,10 @@ const NONE: i64 = -1;
 
 /// Recording: the receive whose request was `handle`, if it was one, is done with `status`.
 unsafe fn received(thread: &mut Thread, handle: usize, status: *mut u8) {
+    if underway::any() {
+        // SAFETY: a status that the library has filled.
+        unsafe { underway::arrived(thread, handle, status, false) };
+    }
     let Some(receive) = requests::get(handle) else { return };
     if !receive.active {
         return;
@@ -50,6 +55,11 @@ unsafe fn received(thread: &mut Thread, handle: usize, status: *mut u8) {
         // SAFETY: as above.
         unsafe { told::got_by_request(thread, &receive, status) };
     }
+}
+
+/// Whether it counts which requests are done.
+fn any() -> bool {
+    requests::any() || underway::any()
 }
 
 /// Recording: nothing was done.
@@ -93,7 +103,7 @@ impl Before {
     #[inline(always)] // too large to be moved
     unsafe fn new(count: c_int, requests: *mut u8, wanted: *mut u8) -> Before {
         let abi = abi::get();
-        let count = if requests::any() { count.max(0) as usize } else { 0 };
+        let count = if any() { count.max(0) as usize } else { 0 };
         let mut before = Before {
             handles: [MaybeUninit::uninit(); FEW],
             statuses: [MaybeUninit::uninit(); FEW],
@@ -158,7 +168,7 @@ pub unsafe fn wait(request: *mut u8, status: *mut u8) -> c_int {
         let Some(thread) = turn::enter() else { return real::MPI_Wait(request, status) };
         if turn::recording() {
             let mut own = Status::new();
-            let (handle, to) = (abi::get().handle(request), readable(status, requests::any(), &mut own));
+            let (handle, to) = (abi::get().handle(request), readable(status, any(), &mut own));
             let result = in_library(|| real::MPI_Wait(request, to));
             received(thread, handle, to);
             happen(thread, Op::MpiWait, 0);
@@ -230,7 +240,7 @@ pub unsafe fn waitany(count: c_int, requests: *mut u8, index: *mut c_int, status
         if turn::recording() {
             let mut own = Status::new();
             let mut before = Before::new(count, requests, core::ptr::dangling_mut::<u8>().wrapping_add(7));
-            let to = readable(status, requests::any(), &mut own);
+            let to = readable(status, any(), &mut own);
             let result = in_library(|| call(to));
             any_received(thread, Op::MpiWaitAny, &mut before, *index, to);
             return result;
@@ -287,7 +297,7 @@ pub unsafe fn test(request: *mut u8, flag: *mut c_int, status: *mut u8) -> c_int
         let Some(thread) = turn::enter() else { return real::MPI_Test(request, flag, status) };
         if turn::recording() {
             let mut own = Status::new();
-            let (handle, to) = (abi::get().handle(request), readable(status, requests::any(), &mut own));
+            let (handle, to) = (abi::get().handle(request), readable(status, any(), &mut own));
             let result = in_library(|| real::MPI_Test(request, flag, to));
             if *flag == 0 {
                 not_yet(thread, Op::MpiTest);
@@ -344,7 +354,7 @@ pub unsafe fn testany(count: c_int, requests: *mut u8, index: *mut c_int, flag: 
         if turn::recording() {
             let mut own = Status::new();
             let mut before = Before::new(count, requests, core::ptr::dangling_mut::<u8>().wrapping_add(7));
-            let to = readable(status, requests::any(), &mut own);
+            let to = readable(status, any(), &mut own);
             let result = in_library(|| call(to));
             if *flag == 0 {
                 not_yet(thread, Op::MpiTestAny);
@@ -518,10 +528,13 @@ pub unsafe fn get_status(request: usize, flag: *mut c_int, status: *mut u8) -> c
     unsafe {
         let Some(thread) = turn::enter() else { return real::MPI_Request_get_status(request, flag, status) };
         if turn::recording() {
-            let result = in_library(|| real::MPI_Request_get_status(request, flag, status));
+            let mut own = Status::new();
+            let to = readable(status, underway::any(), &mut own);
+            let result = in_library(|| real::MPI_Request_get_status(request, flag, to));
             if *flag == 0 {
                 not_yet(thread, Op::MpiGetStatus)
             } else {
+                underway::arrived(thread, abi::get().handle_of(request), to, true);
                 happen(thread, Op::MpiGetStatus, 0)
             }
             return result;
@@ -534,12 +547,18 @@ pub unsafe fn get_status(request: usize, flag: *mut c_int, status: *mut u8) -> c
         if *flag != 0 {
             let serving = requests::get(abi::get().handle_of(request)).map_or(0, |receive| receive.inner);
             let asked = if serving != 0 { serving } else { request };
+            if full::given() {
+                underway::bring(thread, abi::get().handle_of(request));
+            }
             result = in_library(|| {
                 wait::until(|| {
                     let result = real::MPI_Request_get_status(asked, flag, status);
                     (result != 0 || *flag != 0).then_some(result)
                 })
             });
+            if full::given() {
+                underway::found(abi::get().handle_of(request), status, true);
+            }
         }
         happened(thread, Op::MpiGetStatus, step.result);
         result

@@ -15,6 +15,8 @@
 pub mod abi;
 pub mod complete;
 pub mod find;
+pub mod full;
+pub mod handles;
 pub mod persistent;
 pub mod probe;
 pub mod receive;

@@ -4,9 +4,10 @@
 //! own, for one sender, that stands behind the program's.
 
 use crate::handle::input::note_unsupported;
-use crate::handle::mpi::receive::number;
+use crate::handle::mpi::full::underway::{self, Brings};
+use crate::handle::mpi::receive::{self, number};
 use crate::handle::mpi::requests::{self, Receive, Wanted};
-use crate::handle::mpi::{SUCCESS, abi, aside};
+use crate::handle::mpi::{SUCCESS, abi, aside, full};
 use crate::table::mpi::real;
 use libc::c_int;
 use retake_engine::thread::Thread;
@@ -34,20 +35,29 @@ unsafe fn init(wanted: Wanted, request: *mut u8, call: impl FnOnce() -> c_int) -
             wanted,
             asked_comm: wanted.comm,
         });
+        if (full::kept() || full::given()) && wanted.source != abi::get().proc_null {
+            // SAFETY: as above.
+            unsafe { underway::make(calls::word(calls::START), Brings::Message(wanted.region()), request) };
+        }
     }
     result
+}
+
+/// Whom a persistent receive is made for: alone nobody, since each start is served by a request of its own.
+fn source_now(source: c_int) -> c_int {
+    if full::given() { abi::get().proc_null } else { source }
 }
 
 pub unsafe fn recv_init(b: usize, n: c_int, k: usize, source: c_int, tag: c_int, comm: usize, to: *mut u8) -> c_int {
     let wanted = Wanted { buffer: b, count: n as u32 as usize, kind: k, source, tag, comm, large: false };
     // SAFETY: the program's arguments; so for the others.
-    unsafe { init(wanted, to, || real::MPI_Recv_init(b, n, k, source, tag, comm, to)) }
+    unsafe { init(wanted, to, || real::MPI_Recv_init(b, n, k, source_now(source), tag, comm, to)) }
 }
 
 pub unsafe fn recv_init_c(b: usize, n: usize, k: usize, source: c_int, tag: c_int, comm: usize, to: *mut u8) -> c_int {
     let wanted = Wanted { buffer: b, count: n, kind: k, source, tag, comm, large: true };
     // SAFETY: as above.
-    unsafe { init(wanted, to, || real::MPI_Recv_init_c(b, n, k, source, tag, comm, to)) }
+    unsafe { init(wanted, to, || real::MPI_Recv_init_c(b, n, k, source_now(source), tag, comm, to)) }
 }
 
 /// Starts one request.
@@ -55,6 +65,7 @@ unsafe fn start_one(thread: &mut Thread, request: *mut u8) -> c_int {
     // SAFETY: as above.
     unsafe {
         let handle = abi::get().handle(request);
+        full::send::started(thread, handle);
         let known = requests::get(handle).filter(|receive| receive.persistent);
         let Some(receive) = known else { return in_library(|| real::MPI_Start(request)) };
         let mut started = number(thread, calls::START, &receive.wanted);
@@ -62,7 +73,11 @@ unsafe fn start_one(thread: &mut Thread, request: *mut u8) -> c_int {
         // What was asked for stays as the program asked for it.
         (started.handle, started.persistent, started.wanted) = (handle, true, receive.wanted);
         let mut result = SUCCESS;
-        if !turn::recording() && (receive.open || started.withdrawn) {
+        let fed = receive::is_fed(&started, &receive.wanted);
+        if fed {
+            underway::start(handle, posted.tag);
+        }
+        if !turn::recording() && (receive.open || started.withdrawn || fed && full::given()) {
             let mut inner = 0usize;
             let at = (&raw mut inner).cast::<u8>();
             result = in_library(|| {
@@ -96,7 +111,7 @@ pub unsafe fn startall(count: c_int, requests: *mut u8) -> c_int {
     // SAFETY: as above.
     unsafe {
         let Some(thread) = turn::enter() else { return real::MPI_Startall(count, requests) };
-        if !requests::any() {
+        if !requests::any() && !underway::any() {
             return in_library(|| real::MPI_Startall(count, requests));
         }
         let mut result = SUCCESS;
@@ -113,6 +128,7 @@ pub unsafe fn free(request: *mut u8) -> c_int {
     // SAFETY: as above.
     unsafe {
         let handle = abi::get().handle(request);
+        underway::forget(handle);
         if let Some(receive) = requests::get(handle) {
             if receive.open && receive.active && turn::enter().is_some() {
                 note_unsupported(b"MPI_Request_free for a receive from anyone that was under way");
@@ -136,6 +152,7 @@ pub unsafe fn cancel(request: *mut u8) -> c_int {
         }
         let Some(mut receive) = requests::get(abi::get().handle(request)) else {
             note_unsupported(b"MPI_Cancel for something that is not a receive");
+            full::refuse("MPI_Cancel for something that is not a receive");
             return in_library(|| real::MPI_Cancel(request));
         };
         receive.cancelled = true;

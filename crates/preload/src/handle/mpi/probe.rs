@@ -2,8 +2,9 @@
 
 use crate::handle::mpi::abi::{self, Status};
 use crate::handle::mpi::told::{self, Asked};
-use crate::handle::mpi::{commit, note_match, recorded_match, wait, world};
+use crate::handle::mpi::{commit, full, note_match, recorded_match, wait, world};
 use crate::table::mpi::real;
+use core::ptr::null_mut;
 use libc::c_int;
 use retake_engine::ranks;
 use retake_engine::thread::Thread;
@@ -18,7 +19,7 @@ const NOT_YET: i64 = -2;
 unsafe fn waiting(
     call: u8,
     (source, tag, comm): (c_int, c_int, usize),
-    status: *mut u8,
+    (message, status): (*mut u8, *mut u8),
     real: impl FnOnce(*mut u8) -> c_int,
     look: impl Fn(c_int, c_int, *mut c_int, *mut u8) -> c_int,
 ) -> c_int {
@@ -29,8 +30,13 @@ unsafe fn waiting(
     let tells = turn::tells(thread);
     let mut own = Status::new();
     if turn::recording() {
-        let to = told::readable(status, open || tells, &mut own);
+        let kept = full::kept() && source != abi::get().proc_null;
+        let to = told::readable(status, open || tells || kept, &mut own);
         let result = in_library(|| real(to));
+        if kept {
+            // SAFETY: the library has filled the status.
+            unsafe { full::feed::keep_probe(thread, calls::word(call), to) };
+        }
         if open {
             // SAFETY: the library has filled the status.
             unsafe { note_match(thread, call, to) };
@@ -49,7 +55,12 @@ unsafe fn waiting(
         let found = recorded_match(thread, Op::MpiProbe, call, false);
         (source, tag) = (found.source, found.tag);
     }
-    let result = in_library(|| until_there(source, tag, |source, tag, there| look(source, tag, there, to)));
+    let result = if full::given() && source != abi::get().proc_null {
+        // SAFETY: the program's arguments.
+        unsafe { full::feed::probe(thread, calls::word(call), message, to) }
+    } else {
+        in_library(|| until_there(source, tag, |source, tag, there| look(source, tag, there, to)))
+    };
     thread.happened();
     // SAFETY: the library has filled the status.
     unsafe { told::got(thread, Op::MpiProbe, thread.count(), &asked, to) };
@@ -70,7 +81,7 @@ unsafe fn looking(
     call: u8,
     (source, tag, comm): (c_int, c_int, usize),
     flag: *mut c_int,
-    status: *mut u8,
+    (message, status): (*mut u8, *mut u8),
     look: impl Fn(c_int, c_int, *mut c_int, *mut u8) -> c_int,
 ) -> c_int {
     let Some(thread) = turn::enter() else { return look(source, tag, flag, status) };
@@ -82,8 +93,12 @@ unsafe fn looking(
     // SAFETY: the program's variables; the library has filled the status where there is a message.
     unsafe {
         if turn::recording() {
-            let to = told::readable(status, open || tells, &mut own);
+            let kept = full::kept() && source != abi::get().proc_null;
+            let to = told::readable(status, open || tells || kept, &mut own);
             let result = in_library(|| look(source, tag, flag, to));
+            if *flag != 0 && kept {
+                full::feed::keep_probe(thread, calls::word(call), to);
+            }
             if *flag == 0 {
                 thread.begin();
                 thread.poll(Op::MpiIprobe, NOT_YET);
@@ -106,7 +121,11 @@ unsafe fn looking(
                 (source, tag) = (found.source, found.tag);
             }
             let look = |source, tag, there| look(source, tag, there, to);
-            result = in_library(|| until_there(source, tag, look));
+            result = if full::given() && source != abi::get().proc_null {
+                full::feed::probe(thread, calls::word(call), message, to)
+            } else {
+                in_library(|| until_there(source, tag, look))
+            };
             *flag = 1;
         }
         thread.happened();
@@ -129,7 +148,7 @@ pub unsafe fn probe(source: c_int, tag: c_int, comm: usize, status: *mut u8) -> 
     unsafe {
         let real = |to| real::MPI_Probe(source, tag, comm, to);
         let look = |source, tag, there, to| real::MPI_Iprobe(source, tag, comm, there, to);
-        waiting(calls::PROBE, (source, tag, comm), status, real, look)
+        waiting(calls::PROBE, (source, tag, comm), (null_mut(), status), real, look)
     }
 }
 
@@ -138,7 +157,7 @@ pub unsafe fn mprobe(source: c_int, tag: c_int, comm: usize, message: *mut u8, s
     unsafe {
         let real = |to| real::MPI_Mprobe(source, tag, comm, message, to);
         let look = |source, tag, there, to| real::MPI_Improbe(source, tag, comm, there, message, to);
-        waiting(calls::MPROBE, (source, tag, comm), status, real, look)
+        waiting(calls::MPROBE, (source, tag, comm), (message, status), real, look)
     }
 }
 
@@ -146,7 +165,7 @@ pub unsafe fn iprobe(source: c_int, tag: c_int, comm: usize, flag: *mut c_int, s
     // SAFETY: as above.
     let look = |source, tag, there, to| unsafe { real::MPI_Iprobe(source, tag, comm, there, to) };
     // SAFETY: as above.
-    unsafe { looking(calls::IPROBE, (source, tag, comm), flag, status, look) }
+    unsafe { looking(calls::IPROBE, (source, tag, comm), flag, (null_mut(), status), look) }
 }
 
 pub unsafe fn improbe(
@@ -160,5 +179,5 @@ pub unsafe fn improbe(
     // SAFETY: as above.
     let look = |source, tag, there, to| unsafe { real::MPI_Improbe(source, tag, comm, there, message, to) };
     // SAFETY: as above.
-    unsafe { looking(calls::IMPROBE, (source, tag, comm), flag, status, look) }
+    unsafe { looking(calls::IMPROBE, (source, tag, comm), flag, (message, status), look) }
 }

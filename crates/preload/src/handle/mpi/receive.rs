@@ -2,9 +2,10 @@
 
 use crate::handle::input::note_unsupported;
 use crate::handle::mpi::abi::{self, Status};
+use crate::handle::mpi::full::underway::{self, Brings};
 use crate::handle::mpi::requests::{self, Receive, Wanted};
 use crate::handle::mpi::told::{self, Asked};
-use crate::handle::mpi::{SUCCESS, aside, commit, note_match, recorded_match, wait, world};
+use crate::handle::mpi::{SUCCESS, aside, commit, full, note_match, recorded_match, wait, world};
 use crate::table::mpi::real;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Release};
@@ -19,6 +20,7 @@ use retake_tape::op::Op;
 unsafe fn blocking(
     call: u8,
     wanted: Wanted,
+    sent: Option<Sent>,
     status: *mut u8,
     real: impl FnOnce(&Wanted, *mut u8) -> c_int,
     again: impl FnOnce(&Wanted, *mut u8) -> c_int,
@@ -30,9 +32,18 @@ unsafe fn blocking(
     let tells = turn::tells(thread);
     let asked = Asked { call, open: open.then_some(thread.messages.open), comm: wanted.comm, kind: Some(wanted.kind) };
     let mut own = Status::new();
+    if let Some(sent) = &sent {
+        full::send::pass(thread, calls::word(call), sent);
+    }
+    let is_exchange = wanted.source != abi.proc_null;
     if turn::recording() {
-        let to = told::readable(status, open || tells, &mut own);
+        let kept = is_exchange && full::kept();
+        let to = told::readable(status, open || tells || kept, &mut own);
         let result = in_library(|| real(&wanted, to));
+        if kept && result == SUCCESS {
+            // SAFETY: the library has filled the status.
+            unsafe { full::feed::keep(thread, calls::word(call), wanted.region(), to) };
+        }
         if open {
             // SAFETY: the library has filled the status.
             unsafe { note_match(thread, call, to) };
@@ -51,7 +62,13 @@ unsafe fn blocking(
         let found = recorded_match(thread, Op::MpiRecv, call, false);
         (wanted.source, wanted.tag) = (found.source, found.tag);
     }
-    let result = in_library(|| again(&wanted, to));
+    let result = match (full::given(), is_exchange) {
+        // SAFETY: the program's arguments.
+        (true, true) => unsafe { full::feed::receive(thread, calls::word(call), &wanted, to) },
+        // SAFETY: as above.
+        (true, false) => in_library(|| unsafe { receive_now(&wanted, to) }),
+        _ => in_library(|| again(&wanted, to)),
+    };
     thread.happened();
     // SAFETY: the library has filled the status.
     unsafe { told::got(thread, Op::MpiRecv, thread.count(), &asked, to) };
@@ -59,7 +76,7 @@ unsafe fn blocking(
 }
 
 /// Asks for a message: the request goes to `to`.
-unsafe fn post(w: &Wanted, to: *mut u8) -> c_int {
+pub unsafe fn post(w: &Wanted, to: *mut u8) -> c_int {
     // SAFETY: the program's arguments, and a place for a request.
     unsafe {
         if w.large {
@@ -71,7 +88,7 @@ unsafe fn post(w: &Wanted, to: *mut u8) -> c_int {
 }
 
 /// Replay: receives what `w` says and nothing else. The thread is apart.
-unsafe fn receive_now(w: &Wanted, status: *mut u8) -> c_int {
+pub unsafe fn receive_now(w: &Wanted, status: *mut u8) -> c_int {
     let mut request = 0usize;
     let at = (&raw mut request).cast::<u8>();
     // SAFETY: the program's arguments and a place for a request.
@@ -91,7 +108,7 @@ pub unsafe fn recv(b: usize, n: c_int, k: usize, source: c_int, tag: c_int, comm
     // SAFETY: the program's arguments; so for the others.
     unsafe {
         let real = |w: &Wanted, to| real::MPI_Recv(b, n, k, w.source, w.tag, comm, to);
-        blocking(calls::RECV, wanted, status, real, |w, to| receive_now(w, to))
+        blocking(calls::RECV, wanted, None, status, real, |w, to| receive_now(w, to))
     }
 }
 
@@ -100,7 +117,7 @@ pub unsafe fn recv_c(b: usize, n: usize, k: usize, source: c_int, tag: c_int, co
     // SAFETY: as above.
     unsafe {
         let real = |w: &Wanted, to| real::MPI_Recv_c(b, n, k, w.source, w.tag, comm, to);
-        blocking(calls::RECV, wanted, status, real, |w, to| receive_now(w, to))
+        blocking(calls::RECV, wanted, None, status, real, |w, to| receive_now(w, to))
     }
 }
 
@@ -160,7 +177,7 @@ pub unsafe fn sendrecv(
     unsafe {
         let real =
             |w: &Wanted, status| real::MPI_Sendrecv(b, n, k, to, sent_tag, rb, rn, rk, w.source, w.tag, comm, status);
-        blocking(calls::SENDRECV, wanted, status, real, |w, to| exchange_now(&sent, w, to))
+        blocking(calls::SENDRECV, wanted, Some(sent), status, real, |w, to| exchange_now(&sent, w, to))
     }
 }
 
@@ -185,7 +202,7 @@ pub unsafe fn sendrecv_c(
     unsafe {
         let real =
             |w: &Wanted, status| real::MPI_Sendrecv_c(b, n, k, to, sent_tag, rb, rn, rk, w.source, w.tag, comm, status);
-        blocking(calls::SENDRECV, wanted, status, real, |w, to| exchange_now(&sent, w, to))
+        blocking(calls::SENDRECV, wanted, Some(sent), status, real, |w, to| exchange_now(&sent, w, to))
     }
 }
 
@@ -201,12 +218,13 @@ pub unsafe fn sendrecv_replace(
     comm: usize,
     status: *mut u8,
 ) -> c_int {
+    let sent = Sent { buffer: b, count: n as u32 as usize, kind: k, to, tag: sent_tag };
     let wanted = Wanted { buffer: b, count: n as u32 as usize, kind: k, source, tag, comm, large: false };
     // SAFETY: as above.
     unsafe {
         let real =
             |w: &Wanted, status| real::MPI_Sendrecv_replace(b, n, k, to, sent_tag, w.source, w.tag, comm, status);
-        blocking(calls::SENDRECV_REPLACE, wanted, status, real, |w, to| wait::held(|| real(w, to)))
+        blocking(calls::SENDRECV_REPLACE, wanted, Some(sent), status, real, |w, to| wait::held(|| real(w, to)))
     }
 }
 
@@ -222,12 +240,13 @@ pub unsafe fn sendrecv_replace_c(
     comm: usize,
     status: *mut u8,
 ) -> c_int {
+    let sent = Sent { buffer: b, count: n, kind: k, to, tag: sent_tag };
     let wanted = Wanted { buffer: b, count: n, kind: k, source, tag, comm, large: true };
     // SAFETY: as above.
     unsafe {
         let real =
             |w: &Wanted, status| real::MPI_Sendrecv_replace_c(b, n, k, to, sent_tag, w.source, w.tag, comm, status);
-        blocking(calls::SENDRECV_REPLACE, wanted, status, real, |w, to| wait::held(|| real(w, to)))
+        blocking(calls::SENDRECV_REPLACE, wanted, Some(sent), status, real, |w, to| wait::held(|| real(w, to)))
     }
 }
 
@@ -262,9 +281,18 @@ pub fn number(thread: &mut Thread, call: u8, wanted: &Wanted) -> Receive {
     if receive.withdrawn {
         receive.wanted.source = 0;
         receive.wanted.tag = 0;
-        receive.wanted.comm = nowhere();
+        receive.wanted.comm = own_comm(&NOWHERE);
+    } else if full::given() && wanted.source != abi::get().proc_null {
+        // What came then is sent there by ourselves, when it is time.
+        let wanted = &mut receive.wanted;
+        (wanted.source, wanted.tag, wanted.comm) = (0, full::feed::tag(), full::feed::comm());
     }
     receive
+}
+
+/// Whether what it gets is kept, or given.
+pub fn is_fed(receive: &Receive, wanted: &Wanted) -> bool {
+    (full::kept() || full::given()) && !receive.withdrawn && wanted.source != abi::get().proc_null
 }
 
 /// Asks for a message by `call`; the request goes to `request`.
@@ -277,6 +305,12 @@ unsafe fn ask(call: u8, wanted: Wanted, request: *mut u8, real: impl FnOnce(&Wan
         receive.handle = unsafe { abi::get().handle(request) };
         if receive.handle != abi::get().request_null {
             requests::put(receive);
+        }
+        if is_fed(&receive, &wanted) {
+            // SAFETY: as above.
+            unsafe {
+                underway::begin(calls::word(call), Brings::Message(wanted.region()), receive.wanted.tag, request)
+            };
         }
     }
     result
@@ -299,6 +333,7 @@ fn exchange(source: c_int, call: impl FnOnce() -> c_int) -> c_int {
     if source == abi::get().any_source && turn::enter().is_some() {
         note_unsupported(b"MPI_Isendrecv from anyone");
     }
+    full::refuse("MPI_Isendrecv");
     aside(call)
 }
 
@@ -322,9 +357,9 @@ exchanges! {
 
 static NOWHERE: AtomicUsize = AtomicUsize::new(0);
 
-/// A communicator of this rank alone, on which nobody sends: what is asked for there never comes.
-fn nowhere() -> usize {
-    let made = NOWHERE.load(Acquire);
+/// A communicator of this rank alone, on which nobody sends but we: what is asked for there does not come by itself.
+pub fn own_comm(place: &AtomicUsize) -> usize {
+    let made = place.load(Acquire);
     if made != 0 {
         return made;
     }
@@ -336,6 +371,6 @@ fn nowhere() -> usize {
         aside(|| real::MPI_Comm_dup(abi.comm_self, at));
         abi.handle(at)
     };
-    NOWHERE.store(handle, Release);
+    place.store(handle, Release);
     handle
 }

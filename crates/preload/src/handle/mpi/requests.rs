@@ -1,13 +1,8 @@
 //! Receives that are under way: found by the handle of their request.
-//!
-//! A handle is used again when its request is done, so a receive is taken out as soon as it is known to be.
 
-use core::cell::UnsafeCell;
-use core::sync::atomic::AtomicUsize;
-use core::sync::atomic::Ordering::Relaxed;
+use crate::handle::mpi::full::pack::Region;
+use crate::handle::mpi::handles::{Handles, Known};
 use libc::c_int;
-use retake_engine::lock::Lock;
-use retake_engine::sys;
 
 /// What was asked for.
 #[derive(Clone, Copy)]
@@ -20,6 +15,13 @@ pub struct Wanted {
     pub comm: usize,
     /// By the variant of the function that takes large counts.
     pub large: bool,
+}
+
+impl Wanted {
+    /// Where it goes.
+    pub fn region(&self) -> Region {
+        Region { buffer: self.buffer, count: self.count, kind: self.kind }
+    }
 }
 
 /// A receive with a request.
@@ -45,154 +47,50 @@ pub struct Receive {
     pub asked_comm: usize,
 }
 
-struct Table {
-    slots: *mut Receive,
-    /// A power of two, or 0.
-    room: usize,
-}
-
-struct Global(UnsafeCell<Table>);
-// SAFETY: used under the lock.
-unsafe impl Sync for Global {}
-
-static TABLE: Global = Global(UnsafeCell::new(Table { slots: core::ptr::null_mut(), room: 0 }));
-static LENGTH: AtomicUsize = AtomicUsize::new(0);
-static LOCK: Lock = Lock::new();
-
-fn place(handle: usize, room: usize) -> usize {
-    (handle.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) & (room - 1)
-}
-
-impl Table {
-    /// The slot of `handle`, or the empty one where it would go. There must be room.
-    unsafe fn slot(&self, handle: usize) -> *mut Receive {
-        let mut at = place(handle, self.room);
-        // SAFETY: inside the table, which always has an empty slot.
-        unsafe {
-            while (*self.slots.add(at)).handle != 0 && (*self.slots.add(at)).handle != handle {
-                at = (at + 1) & (self.room - 1);
-            }
-            self.slots.add(at)
-        }
+impl Known for Receive {
+    fn handle(&self) -> usize {
+        self.handle
     }
 
-    fn grow(&mut self) -> bool {
-        let (old, old_room) = (self.slots, self.room);
-        let room = (old_room * 2).max(64);
-        let slots = sys::memory(room * size_of::<Receive>()).cast::<Receive>();
-        if slots.is_null() {
-            return false;
-        }
-        *self = Table { slots, room };
-        for index in 0..old_room {
-            // SAFETY: inside both tables; fresh memory is all empty slots.
-            unsafe {
-                let receive = old.add(index).read();
-                if receive.handle != 0 {
-                    self.slot(receive.handle).write(receive);
-                }
-            }
-        }
-        if !old.is_null() {
-            // SAFETY: memory of ours that nobody uses any more.
-            unsafe { sys::munmap(old as usize, old_room * size_of::<Receive>()) };
-        }
-        true
+    fn clear(&mut self) {
+        self.handle = 0;
     }
 }
 
-fn with<R>(body: impl FnOnce(&mut Table) -> R) -> R {
-    // SAFETY: the lock is held.
-    LOCK.with(|| body(unsafe { &mut *TABLE.0.get() }))
-}
+static RECEIVES: Handles<Receive> = Handles::new();
 
 /// In a forked child, which has none of them.
 pub fn reset() {
-    LOCK.reset();
+    RECEIVES.reset();
 }
 
 /// Whether there are any.
 #[inline]
 pub fn any() -> bool {
-    LENGTH.load(Relaxed) != 0
+    RECEIVES.any()
 }
 
 /// Notes `receive` under its handle, in place of what was there.
 pub fn put(receive: Receive) {
-    with(|table| {
-        if LENGTH.load(Relaxed) * 2 >= table.room && !table.grow() {
-            return;
-        }
-        // SAFETY: there is room.
-        unsafe {
-            let slot = table.slot(receive.handle);
-            if (*slot).handle == 0 {
-                LENGTH.fetch_add(1, Relaxed);
-            }
-            slot.write(receive);
-        }
-    });
+    RECEIVES.put(receive);
 }
 
 /// The receive of this request.
 pub fn get(handle: usize) -> Option<Receive> {
-    if !any() || handle == 0 {
-        return None;
-    }
-    // SAFETY: a table that holds something has room.
-    with(|table| unsafe { Some(*table.slot(handle)).filter(|receive| receive.handle == handle) })
+    RECEIVES.get(handle)
 }
 
 /// It is done: takes it out. A persistent one stays, and is not active any more.
 pub fn done(handle: usize) {
-    with(|table| {
-        // SAFETY: a table that holds something has room; later ones of the same run are moved up.
-        unsafe {
-            if LENGTH.load(Relaxed) == 0 || (*table.slot(handle)).handle != handle {
-                return;
-            }
-            let slot = table.slot(handle);
-            if (*slot).persistent {
-                ((*slot).active, (*slot).cancelled, (*slot).inner) = (false, false, 0);
-                return;
-            }
-            take_out(table, slot);
+    RECEIVES.done(handle, |receive| {
+        if receive.persistent {
+            (receive.active, receive.cancelled, receive.inner) = (false, false, 0);
         }
+        receive.persistent
     });
 }
 
 /// Its request is no more.
 pub fn forget(handle: usize) {
-    with(|table| {
-        // SAFETY: as above.
-        unsafe {
-            if LENGTH.load(Relaxed) != 0 && (*table.slot(handle)).handle == handle {
-                take_out(table, table.slot(handle));
-            }
-        }
-    });
-}
-
-unsafe fn take_out(table: &mut Table, slot: *mut Receive) {
-    // SAFETY: inside the table; later ones of the same run are moved up.
-    unsafe {
-        LENGTH.fetch_sub(1, Relaxed);
-        let mask = table.room - 1;
-        let mut hole = slot.offset_from(table.slots) as usize;
-        let mut at = hole;
-        loop {
-            at = (at + 1) & mask;
-            let receive = table.slots.add(at).read();
-            if receive.handle == 0 {
-                break;
-            }
-            // Moved up only if its own place is not behind the hole.
-            let home = place(receive.handle, table.room);
-            if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
-                table.slots.add(hole).write(receive);
-                hole = at;
-            }
-        }
-        (*table.slots.add(hole)).handle = 0;
-    }
+    RECEIVES.done(handle, |_| false);
 }

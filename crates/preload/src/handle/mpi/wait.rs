@@ -1,7 +1,8 @@
 //! Waiting in a replay, friendly to few processors: try, let others run, then sleep shortly in between.
 
 use crate::handle::mpi::abi::{self, Status};
-use crate::handle::mpi::{requests, told};
+use crate::handle::mpi::full::underway;
+use crate::handle::mpi::{full, requests, told};
 use crate::table::mpi::real;
 use libc::c_int;
 use retake_engine::ranks::{self, Waits};
@@ -56,6 +57,10 @@ pub unsafe fn request(at: *mut u8, status: *mut u8) -> c_int {
         if let Some(receive) = receive {
             ranks::waits_for(receive.wanted.source, receive.wanted.tag);
         }
+        let alone = thread::current().filter(|_| full::given());
+        if let Some(thread) = alone {
+            underway::bring(thread, handle);
+        }
         let mut own = inner;
         let place = if inner != 0 { (&raw mut own).cast::<u8>() } else { at };
         let teller = thread::current().filter(|thread| turn::tells(thread));
@@ -66,6 +71,9 @@ pub unsafe fn request(at: *mut u8, status: *mut u8) -> c_int {
             let result = real::MPI_Test(place, &raw mut done, to);
             (result != 0 || done != 0).then_some(result)
         });
+        if full::given() {
+            underway::found(handle, to, false);
+        }
         if let Some(receive) = receive {
             if let Some(teller) = teller.filter(|_| receive.active && !receive.withdrawn) {
                 told::got_by_request(teller, &receive, to);

@@ -1,7 +1,7 @@
 //! The beginning and the end of MPI, and its clock.
 
 use crate::handle::input::note_unsupported;
-use crate::handle::mpi::{SUCCESS, abi, aside, find, happened};
+use crate::handle::mpi::{SUCCESS, abi, aside, find, full, happened};
 use crate::handle::process::ending;
 use crate::handle::time;
 use crate::table::mpi::real;
@@ -66,16 +66,18 @@ unsafe fn started(call: impl FnOnce() -> c_int) -> c_int {
         thread.bytes(now);
         thread.happen();
         thread.finish();
+        full::begins();
         turn::tell(thread, Op::MpiStart, thread.count(), 0, 0, i64::from(ranks));
         return result;
     }
     process::tell_fate(fate::RANK);
     let Some(step) = thread.step(Op::MpiStart) else { return result };
     let number = |words: &[u8]| words.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if step.bytes.is_empty() || step.bytes[..number(step.bytes)] != now[..number(now)] {
+    let alone = full::given();
+    if step.bytes.is_empty() || !alone && step.bytes[..number(step.bytes)] != now[..number(now)] {
         report::another_world(thread, Op::MpiStart, step.bytes, now);
     }
-    if step.bytes != now && is_first(abi.comm_world) {
+    if step.bytes[number(step.bytes)..] != now[number(now)..] && is_first(abi.comm_world) {
         let then = &step.bytes[number(step.bytes)..];
         crate::say(&[b"retake: recorded with", then.strip_prefix(b" ranks of").unwrap_or(then)]);
         crate::say(&[b", replayed with ", abi.name.as_bytes(), b": sums of floating-point numbers may differ\n"]);

@@ -5,6 +5,7 @@
 //! take is sealed, from the ids that its parent was given. A replay spawns them one by one, each under its name.
 
 use crate::handle::environment::{Child, Environment};
+use crate::handle::input::note_not_alone;
 use crate::handle::pvm::{self, Scratch, answer, ids, library, take_int, told};
 use crate::table::process::Strings;
 use crate::table::pvm::{Ints, Words, real};
@@ -14,7 +15,7 @@ use libc::{c_char, c_int};
 use retake_engine::process::{self, mode};
 use retake_engine::store::Path;
 use retake_engine::thread::{NAME_MAX, Thread, child_name};
-use retake_engine::{report, sys, tasks, turn};
+use retake_engine::{contents, report, sys, tasks, turn};
 use retake_tape::op::Op;
 use retake_tape::session::TAPE_ENDING;
 
@@ -53,6 +54,9 @@ pub fn enrol(thread: &mut Thread) {
         turn::tell(thread, Op::PvmEnrol, thread.count(), 0, 0, i64::from(tid));
         SHOWN.store(tid, Relaxed);
         ENROLLED.store(sys::getpid_now(), Relaxed);
+        if contents::are_kept() {
+            note_not_alone(b"PVM, whose messages are not kept");
+        }
         return;
     }
     let Some(step) = thread.step(Op::PvmEnrol) else { return };

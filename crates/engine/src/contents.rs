@@ -1,0 +1,100 @@
+//! What a process exchanged with others: kept in a recording with `--full`, and all that a replay of it alone needs.
+//!
+//! Each record is a note of the thread that made the call, in the order of its calls. Replay passes over notes; a replay
+//! alone reads them beside the events, with a reader of its own: the program makes the same calls in the same order.
+
+use crate::end;
+use crate::process;
+use crate::report;
+use crate::thread::Thread;
+use crate::turn;
+use retake_tape::entry::{self, Context, Entry, note};
+use retake_tape::layout::state;
+use retake_tape::op::Op;
+use retake_tape::session::flag;
+use retake_tape::walk::{self, Chunk};
+
+/// Whether contents are kept (recording).
+#[inline]
+pub fn are_kept() -> bool {
+    turn::recording() && process::get().has(flag::FULL)
+}
+
+/// Whether this process runs alone: what others gave it comes from its tape (replay).
+#[inline]
+pub fn are_given() -> bool {
+    !turn::recording() && process::get().has(flag::ALONE)
+}
+
+/// How far a thread has read its records.
+pub struct Records {
+    rest: &'static [u8],
+    chunk: Option<Chunk<'static>>,
+    context: Context,
+    is_open: bool,
+}
+
+impl Records {
+    pub const fn new() -> Records {
+        Records { rest: &[], chunk: None, context: Context::new(), is_open: false }
+    }
+
+    fn next(&mut self, bytes: &'static [u8], at: u64) -> Option<&'static [u8]> {
+        if !self.is_open {
+            self.is_open = true;
+            let (_, first) = walk::thread(bytes, at).ok()?;
+            self.rest = first.payload;
+            self.chunk = Some(first);
+        }
+        loop {
+            while self.rest.is_empty() {
+                let next = walk::next(bytes, self.chunk.as_ref()?).ok().flatten()?;
+                self.rest = next.payload;
+                self.chunk = Some(next);
+            }
+            match entry::read(&mut self.context, &mut self.rest) {
+                Ok(Some(Entry::Note(note::CONTENTS, record))) => return Some(record),
+                Ok(Some(_)) => {}
+                _ => return None,
+            }
+        }
+    }
+}
+
+impl Default for Records {
+    fn default() -> Self {
+        Records::new()
+    }
+}
+
+impl Thread {
+    /// Recording: what the call of `function` exchanged.
+    pub fn keep(&mut self, function: &str, parts: [&[u8]; 2]) {
+        self.begin();
+        self.note_of(note::CONTENTS, &[function.as_bytes(), &[0], parts[0], parts[1]]);
+        self.finish();
+    }
+
+    /// Replay alone: what the call of `function` exchanged, which must be the next that is on the tape. Does not return
+    /// behind the last: the recorded process came no further, and alone it cannot.
+    pub fn given(&mut self, function: &str) -> &'static [u8] {
+        // SAFETY: seats live as long as the process.
+        let at = unsafe { self.seat.as_ref() }.map(|seat| seat.at);
+        let record = at.and_then(|at| self.records.next(process::get().bytes, at));
+        let Some(record) = record else {
+            if process::get().recorded_state != state::EXITED {
+                end::reached(self, Op::Misc, 0);
+            }
+            report::another_exchange(
+                self,
+                |words| _ = words.push(b"nothing"),
+                |words| _ = words.push(function.as_bytes()),
+            );
+        };
+        let name = record.split(|byte| *byte == 0).next().unwrap_or(record);
+        if name != function.as_bytes() {
+            report::another_exchange(self, |words| _ = words.push(name), |words| _ = words.push(function.as_bytes()));
+        }
+        &record[(name.len() + 1).min(record.len())..]
+    }
+}
