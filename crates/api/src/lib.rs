@@ -62,6 +62,7 @@ pub mod sync;
 mod talk;
 mod tcp;
 pub mod thread;
+pub mod time;
 mod transport;
 mod unix;
 mod unseen;

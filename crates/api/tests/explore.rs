@@ -4,9 +4,9 @@
 use retake::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use retake::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
 use retake::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock};
+use retake::time::{Duration, Instant};
 use retake::{Explore, Strategy, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
 
 const SEEDS: u64 = 5;
 const RUNS: u64 = 1000;
@@ -277,6 +277,26 @@ fn timed_wait_misread(broken: bool) {
     );
 }
 
+/// The same with a moment that the clock must reach.
+fn deadline_misread(broken: bool) {
+    let pair = Arc::new((Mutex::new(None), Condvar::new()));
+    let answerer = pair.clone();
+    both(
+        move || {
+            *answerer.0.lock().unwrap() = Some(42);
+            answerer.1.notify_one();
+        },
+        move || {
+            let end = Instant::now() + Duration::from_secs(3600);
+            let mut answer = pair.0.lock().unwrap();
+            while answer.is_none() && Instant::now() < end {
+                answer = pair.1.wait_timeout(answer, end - Instant::now()).unwrap().0;
+            }
+            assert!(answer.is_some() || !broken && end.elapsed() < Duration::from_secs(1), "no answer");
+        },
+    );
+}
+
 /// The same with a channel: nothing came in an hour, so nothing will.
 fn timed_receive_misread(broken: bool) {
     let (sender, receiver) = channel();
@@ -406,6 +426,7 @@ bugs! {
     barrier_too_small: "assertion `left == right` failed";
     unparked_twice: "deadlock";
     timed_wait_misread: "assertion `left == right` failed";
+    deadline_misread: "no answer";
     timed_receive_misread: "Err(Timeout)";
     sleep_for_order: "assertion failed";
     once_beside_the_work: "assertion `left == right` failed";

@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[derive(Clone)]
 pub struct Part {
@@ -289,12 +289,13 @@ impl Part {
         self.step(Ask { naps: true, until_ns: until, ..ask(op, None, what, at) }, |_, _| ());
     }
 
-    /// Virtual time since the run began.
-    pub fn now(&self) -> Duration {
+    /// What a clock shows in the run.
+    pub fn now(&self) -> Instant {
         const ASKING_NS: u64 = 1000;
         let mut state = self.run.lock();
         state.now_ns = state.now_ns.saturating_add(ASKING_NS);
-        Duration::from_nanos(state.now_ns)
+        let began = self.run.began;
+        began.checked_add(Duration::from_nanos(state.now_ns)).unwrap_or(began)
     }
 
     /// A thread is about to be made: its part; nothing if the run has ended.

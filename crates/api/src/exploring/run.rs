@@ -17,7 +17,7 @@ use retake_explore::{Act, Choice, Chooser, NOBODY, Plan, Point, flag, of_thread}
 use retake_tape::op::Op;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Release};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Most choices of one run. A run that makes more is taken to go on for ever.
 pub const STEPS_MAX: usize = 1 << 18;
@@ -133,6 +133,8 @@ pub struct Run {
     /// It has ended, or the last of its threads is gone.
     pub changed: Condvar,
     pub serial: u32,
+    /// Virtual time begins here.
+    pub began: Instant,
     /// Panics are told as they would be without an exploration.
     pub is_loud: bool,
 }
@@ -157,7 +159,7 @@ impl Run {
         };
         state.join(0, at);
         state.members[0].about = None;
-        Run { state: Mutex::new(state), changed: Condvar::new(), serial, is_loud }
+        Run { state: Mutex::new(state), changed: Condvar::new(), serial, began: Instant::now(), is_loud }
     }
 
     pub fn lock(&self) -> MutexGuard<'_, State> {

@@ -2,10 +2,10 @@
 
 use super::guard::wrap;
 use super::mutex::MutexGuard;
-use super::native::{NativeCondition, Since, is_ordered};
+use super::native::{NativeCondition, is_ordered};
+use crate::time::{Duration, Instant};
 use std::fmt;
 use std::sync::LockResult;
-use std::time::Duration;
 
 /// As [`std::sync::Condvar`].
 pub struct Condvar {
@@ -84,7 +84,7 @@ impl Condvar {
         time: Duration,
         mut condition: impl FnMut(&mut T) -> bool,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let start = Since::now();
+        let start = Instant::now();
         loop {
             if !condition(&mut guard) {
                 return Ok((guard, WaitTimeoutResult(false)));

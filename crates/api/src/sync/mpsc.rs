@@ -2,12 +2,12 @@
 //!
 //! A channel that is made by a thread that is recorded or explored is a queue under a mutex; otherwise it is the standard one.
 
-use super::native::{Since, call, call_in_drop, is_ordered};
+use super::native::{call, call_in_drop, is_ordered};
 use super::{Arc, Condvar, Mutex};
+use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 use std::sync::mpsc as standard;
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
-use std::time::Duration;
 
 struct Queue<T> {
     items: VecDeque<T>,
@@ -103,7 +103,7 @@ impl<T> Channel<T> {
     #[track_caller]
     fn receive_for(&self, time: Duration) -> Result<T, RecvTimeoutError> {
         let _call = call("receive from channel with time-out", false);
-        let start = Since::now();
+        let start = Instant::now();
         let mut queue = self.lock();
         loop {
             match self.take(&mut queue) {

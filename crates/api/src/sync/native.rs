@@ -8,7 +8,7 @@ use crate::exploring::part::{Called, Part, Touch, called, part, stay};
 use std::cell::UnsafeCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 static SEEN: AtomicU8 = AtomicU8::new(UNKNOWN);
 const UNKNOWN: u8 = 0;
@@ -65,28 +65,6 @@ pub fn call_in_drop(what: &'static str) -> Option<Called> {
 #[cold]
 pub fn forgives() -> bool {
     std::thread::panicking() && explored().is_some_and(|part| part.is_over())
-}
-
-/// When something began, by the clock that counts for this thread.
-pub enum Since {
-    Real(Instant),
-    Virtual(Duration, Part),
-}
-
-impl Since {
-    pub fn now() -> Since {
-        match explored() {
-            Some(part) => Since::Virtual(part.now(), part),
-            None => Since::Real(Instant::now()),
-        }
-    }
-
-    pub fn elapsed(&self) -> Duration {
-        match self {
-            Since::Real(start) => start.elapsed(),
-            Since::Virtual(start, part) => part.now() - *start,
-        }
-    }
 }
 
 /// The first word of an object of libc's, for the exploration.
