@@ -207,7 +207,8 @@ impl Symbols {
     /// it is the function that was called from there, if `pcs`, a stack of that thread, reaches so far.
     pub fn runs(&mut self, process: &str, start: u64, pcs: &[u64]) -> Option<String> {
         let place = self.place(process, start)?;
-        if !place.module.starts_with(CXX_RUNTIME) {
+        let starts = |function: &String| CXX_STARTS.iter().any(|name| function.contains(name));
+        if !place.module.starts_with(CXX_RUNTIME) && !place.function.as_ref().is_some_and(starts) {
             return place.function;
         }
         let frames: Vec<Place> = pcs.iter().flat_map(|pc| self.frames(process, pc.wrapping_sub(1))).collect();
@@ -330,8 +331,9 @@ fn load(module: &Module, present: bool) -> Option<Loaded> {
     Some(Loaded { lines: addr2line::Loader::new(&module.path).ok(), variables })
 }
 
-/// Where C++'s threads begin.
+/// Where C++'s threads begin; the functions, by their names, if the library is a part of the program.
 const CXX_RUNTIME: &str = "libstdc++";
+const CXX_STARTS: [&str; 2] = ["execute_native_thread_routine", "__thread_proxy"];
 
 /// A symbol as its author wrote it. Only what looks mangled is demangled: `a` alone would become `signed char`.
 fn plain(symbol: &str) -> String {

@@ -359,7 +359,9 @@ impl Exploring {
             let given = self.given(Plan::new(kind::STEADY, 0), choices, run)?;
             record::explored(self.args.command.clone(), Some(dir), given)
         };
-        explain::explained(&decided, kept, record).map(Some)
+        let explanation = explain::explained(&decided, kept, record)?;
+        // Who asks for the end also ends the runs that tell names and lines.
+        Ok(launch::asked_to_end().is_none().then_some(explanation))
     }
 
     /// What it came to.
