@@ -49,8 +49,7 @@ pub fn reached(thread: &mut Thread, op: Op, object: usize) {
         if all_played(process) && all_told(process) && !stops::looks_at_end() {
             process::tell_fate(fate::PLAYED);
         }
-        if policy == at_end::STOP && process.recorded_state != state::EXITED && process.recorded_state != state::EXECED
-        {
+        if policy == at_end::STOP && !by_itself() {
             let quiet = all_told(process) && watch::still_ns() > QUIET_NS;
             if all_played(process) && ranks::all_played() && quiet && stops::at_end(thread) {
                 finish(process);
@@ -59,6 +58,11 @@ pub fn reached(thread: &mut Thread, op: Op, object: usize) {
             watch::look(thread, started);
         }
     }
+}
+
+/// Whether the process was ended by one of its threads when it was recorded, not from outside.
+pub fn by_itself() -> bool {
+    matches!(process::get().recorded_state, state::EXITED | state::EXECED)
 }
 
 /// Whether every thread has done all that it did then.

@@ -269,7 +269,8 @@ impl<'a, O: Object> Turn<'a, O> {
         self.told(thread, result);
     }
 
-    /// An ordered operation that does not block and comes before its real call (a post): `real` returns 0 or an error.
+    /// An ordered operation that does not block and comes before its real call (a post): `real` returns 0 or an error, the
+    /// same in a replay. Whoever it lets go on may end the process at once, so the event counts before the call.
     pub fn release(&self, real: impl FnOnce() -> c_int) -> c_int {
         let Some(thread) = enter() else { return real() };
         schedule::before(self.op, self.address);
@@ -279,11 +280,8 @@ impl<'a, O: Object> Turn<'a, O> {
             if process::get().is_rich() {
                 tell(thread, self.op, thread.count() + 1, self.address, self.object.version(), 0);
             }
-            let result = real();
-            if result != 0 {
-                thread.result(self.op, i64::from(result));
-            }
             thread.happen();
+            let result = real();
             thread.finish();
             schedule::behind();
             return result;

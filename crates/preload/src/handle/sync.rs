@@ -6,6 +6,7 @@ use crate::table::sync::{Routine, real};
 use libc::{c_int, pthread_barrier_t, pthread_spinlock_t};
 use retake_engine::baton;
 use retake_engine::deadlock::{self, want};
+use retake_engine::end;
 use retake_engine::lend;
 use retake_engine::objects::{Meeting, Nothing, Object};
 use retake_engine::schedule;
@@ -70,6 +71,12 @@ pub unsafe fn barrier_wait(b: *mut pthread_barrier_t) -> c_int {
         told_arriving();
         baton::again(Op::Barrier, b as usize);
         return turn::outcome_at(Op::Barrier, b as usize, false, arrive, |_| {}) as c_int;
+    }
+    if let Some(thread) = turn::enter().filter(|thread| !turn::recording() && thread.is_at_end() && end::by_itself()) {
+        // Another passed, and ended the process before this one could note that it had, too: it needs this one to come.
+        thread.waits_for(waiting::OUTSIDE, 0, 0);
+        arrive();
+        thread.waits_for(waiting::NOT, 0, 0);
     }
     let result = turn::outcome_at(
         Op::Barrier,
