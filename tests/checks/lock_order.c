@@ -1,7 +1,7 @@
 // Two threads take two mutexes in opposite orders, some time apart: no deadlock this time, but there could be.
 //@ flags: -pthread
+#include "../programs/apart.h"
 #include <pthread.h>
-#include <unistd.h>
 
 static pthread_mutex_t accounts = PTHREAD_MUTEX_INITIALIZER, journal = PTHREAD_MUTEX_INITIALIZER;
 
@@ -14,11 +14,12 @@ static __attribute__((noinline)) void both(pthread_mutex_t *first, pthread_mutex
 
 static void *transfer(void *unused) {
     both(&accounts, &journal);
+    pass();
     return unused;
 }
 
 static void *report(void *unused) {
-    usleep(20000);
+    after(1);
 #ifdef REPAIRED
     both(&accounts, &journal);
 #else

@@ -1,7 +1,7 @@
 // Two threads take two mutexes in opposite orders. Repaired: there is a barrier between them.
 //@ flags: -pthread
+#include "../programs/apart.h"
 #include <pthread.h>
-#include <unistd.h>
 
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t phase;
@@ -17,12 +17,13 @@ static void *one(void *unused) {
     pthread_mutex_lock(&b);
     pthread_mutex_unlock(&b);
     pthread_mutex_unlock(&a);
+    pass();
     between();
     return unused;
 }
 
 static void *two(void *unused) {
-    usleep(20000);
+    after(1);
     between();
     pthread_mutex_lock(&b);
     pthread_mutex_lock(&a);

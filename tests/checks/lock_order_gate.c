@@ -1,7 +1,7 @@
 // Two threads take two mutexes in opposite orders. Repaired by a third one, which only one of them can have.
 //@ flags: -pthread
+#include "../programs/apart.h"
 #include <pthread.h>
-#include <unistd.h>
 
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER, gate = PTHREAD_MUTEX_INITIALIZER;
 
@@ -12,11 +12,12 @@ static void *one(void *unused) {
     pthread_mutex_unlock(&b);
     pthread_mutex_unlock(&a);
     pthread_mutex_unlock(&gate);
+    pass();
     return unused;
 }
 
 static void *two(void *unused) {
-    usleep(20000);
+    after(1);
 #ifdef REPAIRED
     pthread_mutex_lock(&gate);
 #endif

@@ -1,8 +1,8 @@
 // Two threads take two read-write locks in opposite orders, and write. Repaired: one of them only reads, and so does the
 // other where they meet.
 //@ flags: -pthread
+#include "../programs/apart.h"
 #include <pthread.h>
-#include <unistd.h>
 
 static pthread_rwlock_t index_lock = PTHREAD_RWLOCK_INITIALIZER, table_lock = PTHREAD_RWLOCK_INITIALIZER;
 
@@ -17,11 +17,12 @@ static void *one(void *unused) {
     pthread_rwlock_rdlock(&table_lock);
     pthread_rwlock_unlock(&table_lock);
     pthread_rwlock_unlock(&index_lock);
+    pass();
     return unused;
 }
 
 static void *two(void *unused) {
-    usleep(20000);
+    after(1);
     TAKE(&table_lock);
     TAKE(&index_lock);
     pthread_rwlock_unlock(&index_lock);

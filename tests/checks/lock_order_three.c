@@ -1,7 +1,7 @@
 // Three philosophers take two forks each, one after the other: a circle of three. Repaired: the last is left-handed.
 //@ flags: -pthread
+#include "../programs/apart.h"
 #include <pthread.h>
-#include <unistd.h>
 
 static pthread_mutex_t forks[3] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 
@@ -13,11 +13,12 @@ static void *philosopher(void *number) {
         right = 2;
     }
 #endif
-    usleep((useconds_t)(long)number * 20000);
+    after((int)(long)number);
     pthread_mutex_lock(&forks[left]);
     pthread_mutex_lock(&forks[right]);
     pthread_mutex_unlock(&forks[right]);
     pthread_mutex_unlock(&forks[left]);
+    pass();
     return NULL;
 }
 

@@ -1,7 +1,7 @@
 // Two threads take two mutexes in opposite orders. Repaired: one of them only tries, and gives way.
 //@ flags: -pthread
+#include "../programs/apart.h"
 #include <pthread.h>
-#include <unistd.h>
 
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
 
@@ -10,11 +10,12 @@ static void *one(void *unused) {
     pthread_mutex_lock(&b);
     pthread_mutex_unlock(&b);
     pthread_mutex_unlock(&a);
+    pass();
     return unused;
 }
 
 static void *two(void *unused) {
-    usleep(20000);
+    after(1);
     pthread_mutex_lock(&b);
 #ifdef REPAIRED
     while (pthread_mutex_trylock(&a) != 0) {

@@ -1,8 +1,8 @@
 // A thread waits for a condition while it holds another mutex: it takes the condition's mutex again when it is woken,
 // and that is the wrong order. Repaired: it gives the other one up before it waits.
 //@ flags: -pthread
+#include "../programs/apart.h"
 #include <pthread.h>
-#include <unistd.h>
 
 static pthread_mutex_t queue = PTHREAD_MUTEX_INITIALIZER, cache = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
@@ -14,16 +14,18 @@ static void *consumer(void *unused) {
 #ifdef REPAIRED
     pthread_mutex_unlock(&cache);
 #endif
+    pass(); // whoever takes the queue's mutex from now on comes when this one waits
     while (items == 0) pthread_cond_wait(&filled, &queue);
 #ifndef REPAIRED
     pthread_mutex_unlock(&cache);
 #endif
     pthread_mutex_unlock(&queue);
+    pass();
     return unused;
 }
 
 static void *producer(void *unused) {
-    usleep(20000);
+    after(1);
     pthread_mutex_lock(&queue);
     items = 1;
     pthread_cond_signal(&filled);
@@ -32,7 +34,7 @@ static void *producer(void *unused) {
 }
 
 static void *cleaner(void *unused) {
-    usleep(40000);
+    after(2);
     pthread_mutex_lock(&queue);
     pthread_mutex_lock(&cache);
     pthread_mutex_unlock(&cache);

@@ -9,7 +9,7 @@ static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
 static int is_ready;
 
 static void *waiter(void *unused) {
-    usleep(20000);
+    after(1);
     pthread_mutex_lock(&lock);
 #ifdef REPAIRED
     while (!is_ready)
@@ -31,6 +31,7 @@ int main(void) {
     killed_soon();
     pthread_create(&thread, NULL, waiter, NULL);
     prepare();
+    pass();
     pthread_join(thread, NULL);
     return 0;
 }

@@ -19,7 +19,10 @@ static int look(int change) {
 static void *waiter(void *unused) {
     pthread_mutex_lock(&lock);
     while (!look(0)) {
-        usleep(40000);
+        pass();
+#ifndef REPAIRED
+        after(2);
+#endif
         pthread_cond_wait(&ready, &lock);
     }
     pthread_mutex_unlock(&lock);
@@ -30,12 +33,13 @@ int main(void) {
     pthread_t thread;
     killed_soon();
     pthread_create(&thread, NULL, waiter, NULL);
-    usleep(20000);
+    after(1);
 #ifdef REPAIRED
     pthread_mutex_lock(&lock);
 #endif
     look(1);
     pthread_cond_broadcast(&ready);
+    pass();
 #ifdef REPAIRED
     pthread_mutex_unlock(&lock);
 #endif

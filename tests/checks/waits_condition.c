@@ -5,13 +5,13 @@
 #include <pthread.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t open = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
 static int waiting, is_open;
 
 static void *visitor(void *unused) {
     pthread_mutex_lock(&lock);
     waiting++;
-    while (!is_open) pthread_cond_wait(&open, &lock);
+    while (!is_open) pthread_cond_wait(&opened, &lock);
     pthread_mutex_unlock(&lock);
     return unused;
 }
@@ -34,9 +34,9 @@ int main(void) {
     pthread_mutex_lock(&lock);
     is_open = 1;
 #ifdef REPAIRED
-    pthread_cond_broadcast(&open);
+    pthread_cond_broadcast(&opened);
 #else
-    pthread_cond_signal(&open);
+    pthread_cond_signal(&opened);
 #endif
     pthread_mutex_unlock(&lock);
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);

@@ -3,10 +3,10 @@
 //@ replay: 20 times, same stdout
 //@ covers: sem_wait sem_post pthread_mutex_lock fork kill
 //@ ends: 137
+#include "apart.h"
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <unistd.h>
 
 static pthread_mutex_t fork_left = PTHREAD_MUTEX_INITIALIZER, fork_right = PTHREAD_MUTEX_INITIALIZER;
 static sem_t has_left, has_right;
@@ -37,7 +37,7 @@ int main(void) {
     if (fork() == 0) {
         for (int i = 0; i < 2; i++)
             if (read(alarm_bell[0], &bell[i], 1) != 1) return 1;
-        usleep(50000);
+        until_it_hangs((int)syscall(SYS_getppid));
         kill(getppid(), SIGKILL);
         _exit(0);
     }

@@ -3,9 +3,9 @@
 //@ replay: 20 times, same stdout
 //@ covers: setitimer pthread_mutex_lock pthread_mutex_unlock
 //@ ends: 142
+#include "apart.h"
 #include "order.h"
 #include <sys/time.h>
-#include <unistd.h>
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
 static void *body(void *id) {
     pthread_mutex_t *first = (long)id == 1 ? &a : &b, *second = (long)id == 1 ? &b : &a;
@@ -21,7 +21,10 @@ static void *body(void *id) {
     }
 }
 int main(void) {
-    setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {0, 100000}}, NULL);
-    run_threads(2, body);
+    pthread_t threads[2];
+    for (long i = 0; i < 2; i++) pthread_create(&threads[i], NULL, body, (void *)(i + 1));
+    until_it_hangs((int)syscall(SYS_getpid));
+    setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {0, 1000}}, NULL);
+    pthread_join(threads[0], NULL);
     return 0;
 }

@@ -3,9 +3,9 @@
 //@ replay: 20 times, same stdout
 //@ covers: fork kill getppid usleep pthread_mutex_lock pthread_mutex_unlock
 //@ ends: 137
+#include "apart.h"
 #include "order.h"
 #include <signal.h>
-#include <unistd.h>
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
 static void *body(void *id) {
     pthread_mutex_t *first = (long)id == 1 ? &a : &b, *second = (long)id == 1 ? &b : &a;
@@ -22,7 +22,7 @@ static void *body(void *id) {
 }
 int main(void) {
     if (fork() == 0) {
-        usleep(100000);
+        until_it_hangs((int)syscall(SYS_getppid));
         kill(getppid(), SIGKILL);
         _exit(0);
     }
