@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -28,10 +29,10 @@ int main(int argc, char **argv) {
     struct timespec from, to;
     pthread_t threads[4];
     if (argc > 1) times = atol(argv[1]);
-    clock_gettime(CLOCK_MONOTONIC, &from);
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &from); // past Retake, whose time is virtual
     for (long i = 0; i < 4; i++) pthread_create(&threads[i], NULL, body, (void *)(intptr_t)(i + 1));
     for (long i = 0; i < 4; i++) pthread_join(threads[i], NULL);
-    clock_gettime(CLOCK_MONOTONIC, &to);
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &to);
     printf("last %ld\n", last);
     fprintf(stderr, "files %.0f\n", (double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec));
     return 0;

@@ -15,12 +15,15 @@ static SEEN: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
 const LONGEST: usize = 512;
 
 fn note_once(what: u8, words: &[u8]) {
-    if !turn::recording() || is_borrowed() || words.starts_with(b"/proc/") || words.starts_with(b"/sys/") {
+    if !turn::recording() {
         return;
     }
-    let hash =
-        words.iter().fold(u64::from(what), |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = hash_of(what, words);
     let (cell, bit) = (&SEEN[(hash >> 20) as usize % SEEN.len()], 1 << (hash >> 58));
+    // Programs open the same files again and again. Whether memory is borrowed asks the kernel, so that comes last.
+    if cell.load(Relaxed) & bit != 0 || words.starts_with(b"/proc/") || words.starts_with(b"/sys/") || is_borrowed() {
+        return;
+    }
     if cell.fetch_or(bit, Relaxed) & bit != 0 {
         return;
     }
@@ -29,6 +32,18 @@ fn note_once(what: u8, words: &[u8]) {
         thread.note(what, &words[..words.len().min(LONGEST)]);
         thread.finish();
     }
+}
+
+/// Eight bytes at a time.
+fn hash_of(what: u8, words: &[u8]) -> u64 {
+    let mix = |hash: u64, part: u64| (hash ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+    let (mut hash, mut rest) = (mix(words.len() as u64, what.into()), words);
+    while let Some((eight, more)) = rest.split_first_chunk::<8>() {
+        hash = mix(hash, u64::from_le_bytes(*eight));
+        rest = more;
+    }
+    let last = rest.iter().fold(0, |part, byte| part << 8 | u64::from(*byte));
+    mix(hash, last).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 /// Tells that the program uses something that is not replayed.
