@@ -19,7 +19,9 @@ struct Take {
 }
 
 fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs").join(format!("{name}.c"))
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs");
+    let c = programs.join(format!("{name}.c"));
+    if c.exists() { c } else { programs.join(format!("{name}.cc")) }
 }
 
 impl Take {
@@ -112,6 +114,8 @@ fn a_place_is_gone_to_at_the_start() {
     assert!(event.contains("* 0.1     13 of 15  lock mutex: stands before it at debug_relay.c:14 (change)"), "{event}");
     let thread = take.gdb(&["0.2"], "kill\n");
     assert_eq!(stops(&thread), [("0.2".to_owned(), 1)], "{thread}");
+    let first = take.gdb(&["2"], "kill\n");
+    assert_eq!(stops(&first), [("0".to_owned(), 2)], "{first}");
     take.end();
 }
 
@@ -172,6 +176,30 @@ fn a_deadlock_stops_gdb_by_itself() {
     assert!(printed.contains("Program terminated with signal SIGKILL"), "{printed}");
     let table = printed.lines().skip_while(|line| !line.starts_with("  thread "));
     assert_eq!(unmarked(table.take(4)), unmarked(expected("info-retake.txt").lines()), "{printed}");
+    take.end();
+}
+
+#[test]
+fn what_never_happened_is_no_event() {
+    let take = Take::record("behind", "debug_deadlock");
+    let script = "python\nfor step in range(9):\n  try:\n    gdb.execute('retake-next-any')\n  except gdb.error as e:\n    \
+                  print(e)\n    break\nend\n";
+    let printed = take.gdb(&["0.2:3"], script);
+    let said = "stands behind its last event, 3; what comes never happened: lock mutex";
+    assert!(printed.contains(said) && !printed.contains("event 4 of 3"), "{printed}");
+    take.end();
+}
+
+#[test]
+fn guards_are_shown_by_the_lines_that_use_them() {
+    let take = Take::record("guards", "debug_guards");
+    let printed = take.gdb(&["0.2:2"], "info retake\nkill\n");
+    assert!(
+        printed.contains("* 0.2     1 of 2  lock mutex: stands before it at debug_guards.cc:23 (take)"),
+        "{printed}"
+    );
+    let stopped = take.replay(&["--stop-at", "0.2:2"]);
+    assert_eq!(stopped.stderr, expected("stop-at-guards.txt"));
     take.end();
 }
 

@@ -5,7 +5,7 @@ use crate::status::{Failure, Result};
 use crate::take::Take;
 use retake_tape::board::{self, Board, MAGIC, Row};
 use retake_tape::reader::Tape;
-use retake_tape::session::RANK_NAME;
+use retake_tape::session::{RANK_NAME, ROOT_NAME};
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
@@ -68,8 +68,14 @@ pub struct Where {
 }
 
 impl Where {
-    /// Reads `0.2`, or `0.2:812`; of a rank `rank:2`, or `rank:2:812`.
+    /// Reads `0.2`, or `0.2:812`; of a rank `rank:2`, or `rank:2:812`. A number alone is an event of the first thread, whose
+    /// name is 0.
     pub fn parse(text: &str) -> Option<Where> {
+        if let Ok(event) = text.parse()
+            && text != ROOT_NAME
+        {
+            return Some(Where { thread: ROOT_NAME.into(), event: Some(event) });
+        }
         // The colon in a rank's name is part of it.
         let start = text.rfind(RANK_NAME).map_or(0, |at| at + RANK_NAME.len());
         let (thread, event) = match text[start..].split_once(':') {
@@ -123,6 +129,8 @@ mod tests {
         let at = |thread: &str, event| Some(Where { thread: thread.into(), event });
         assert_eq!(Where::parse("0.2"), at("0.2", None));
         assert_eq!(Where::parse("0.2:812"), at("0.2", Some(812)));
+        assert_eq!(Where::parse("0"), at("0", None));
+        assert_eq!(Where::parse("812"), at("0", Some(812)));
         assert_eq!(Where::parse("0~1:3"), at("0~1", Some(3)));
         assert_eq!(Where::parse("rank:2"), at("rank:2", None));
         assert_eq!(Where::parse("rank:2.1:9"), at("rank:2.1", Some(9)));

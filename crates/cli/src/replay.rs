@@ -56,7 +56,7 @@ pub struct Args {
     /// How long nothing may happen before the replay is called stuck; 0: for ever
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     patience: u32,
-    /// Replay under gdb: at the prompt, or WHERE a thread or process begins (0.2, rank:2), or before an event of it (0.2:812)
+    /// Replay under gdb: at the prompt, or WHERE a thread or process begins (0.2, rank:2), or before an event of it (0.2:812; 812 alone: of thread 0)
     #[arg(long, value_name = "WHERE", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["times", "check", "stop_at"])]
     gdb: Option<String>,
     /// An argument for gdb, such as -x=SCRIPT, -batch or -i=mi; may be given again

@@ -8,7 +8,7 @@ use crate::board::{self, Where};
 use crate::launch::{self, Verdict};
 use crate::replay::{Player, Scene};
 use crate::status::{Failure, Result, Status, say};
-use crate::symbols::{Place, Symbols};
+use crate::symbols::Symbols;
 use crate::take::TempDir;
 use crate::{Ending, gdb, session, words};
 use retake_tape::board::{ASK_SIGNAL, AT_END, DEPTH, FILE, Row, stop, waiting};
@@ -266,7 +266,7 @@ impl Member<'_> {
         }
     }
 
-    /// Its stack as lines, innermost first. libc's frames say nothing to the reader.
+    /// Its stack as lines, innermost first.
     fn stack(&self, symbols: &mut Symbols) -> Vec<String> {
         let depth = self.row.depth.load(Acquire) as usize;
         if self.work().is_none() {
@@ -276,10 +276,10 @@ impl Member<'_> {
             return vec!["(it did not tell its stack)".into()];
         }
         let process = self.tape.name();
-        let pcs = self.row.pcs[..(depth - 1).min(DEPTH)].iter().map(|pc| pc.load(Relaxed));
-        let places: Vec<Place> = pcs.flat_map(|pc| symbols.calls(&process, pc)).collect();
-        let shown = places.iter().filter(|place| !place.is_libc());
-        let mut lines: Vec<String> = shown.enumerate().map(|(index, place)| format!("#{index} {place}")).collect();
+        let pcs: Vec<u64> = self.row.pcs[..(depth - 1).min(DEPTH)].iter().map(|pc| pc.load(Relaxed)).collect();
+        let places = symbols.calls(&process, &pcs);
+        let mut lines: Vec<String> =
+            places.iter().enumerate().map(|(index, place)| format!("#{index} {place}")).collect();
         if depth > DEPTH {
             lines.push("...".into());
         }

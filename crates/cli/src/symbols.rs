@@ -45,6 +45,11 @@ impl Place {
         self.file.as_ref().is_none_or(|file| file.starts_with("/usr/"))
     }
 
+    /// Whether it lies in the C++ library, or in a header that came with the system.
+    fn is_of_library(&self) -> bool {
+        self.module.starts_with("libstdc++") || self.file.is_some() && self.is_of_system()
+    }
+
     /// With a path as short as it is still clear.
     fn shown(&self) -> Place {
         Place { file: self.file.as_deref().map(shortened), ..self.clone() }
@@ -182,16 +187,24 @@ impl Symbols {
         self.place(process, pc.wrapping_sub(1))
     }
 
-    /// The same with all functions that were inlined there, innermost first.
-    pub fn calls(&mut self, process: &str, pc: u64) -> Vec<Place> {
-        self.frames(process, pc.wrapping_sub(1)).iter().map(Place::shown).collect()
+    /// The same for a whole stack, with all functions that were inlined there, innermost first. Frames of libc and of the
+    /// system's headers say nothing to the reader; of the latter all are told if nothing else has a line.
+    pub fn calls(&mut self, process: &str, pcs: &[u64]) -> Vec<Place> {
+        let mut places: Vec<Place> = pcs.iter().flat_map(|pc| self.frames(process, pc.wrapping_sub(1))).collect();
+        places.retain(|place| !place.is_libc());
+        if places.iter().any(|place| !place.is_of_system()) {
+            places.retain(|place| !place.is_of_library());
+        }
+        places.iter().map(Place::shown).collect()
     }
 
-    /// The first of the return addresses that has a source line, else the first that lies in a module.
+    /// The first of the return addresses that has a source line of the user's own, else any line, else the first that lies
+    /// in a module.
     pub fn first_known(&mut self, process: &str, pcs: &[u64]) -> Option<Place> {
-        let mut places: Vec<Place> = pcs.iter().filter_map(|pc| self.call(process, *pc)).collect();
-        places.retain(|place| !place.module.starts_with(crate::shim::START));
-        places.iter().find(|place| place.file.is_some()).or(places.first()).cloned()
+        let frames = pcs.iter().flat_map(|pc| self.frames(process, pc.wrapping_sub(1)));
+        let places: Vec<Place> = frames.filter(|place| !place.module.starts_with(crate::shim::START)).collect();
+        let own = places.iter().find(|place| !place.is_of_system());
+        own.or(places.iter().find(|place| place.file.is_some())).or(places.first()).map(Place::shown)
     }
 
     /// The callers that have a source line, innermost first; else the first that lies in a module.

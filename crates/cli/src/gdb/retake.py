@@ -123,18 +123,19 @@ def is_shim(pc):
 
 
 def program_frame():
-    """The innermost frame of the selected thread that is neither the shim's nor libc's, if possible with a source line."""
+    """The innermost frame of the selected thread that is neither the shim's nor libc's, if possible with a source line of
+    the user's own, not of a header that came with the system."""
     found = []
     frame = gdb.newest_frame()
     for _ in range(64):
         if frame is None or not frame.is_valid():
             break
         if not library(frame.pc()).startswith((SHIM, "libc.so", "ld-linux", "libpthread")):
-            if frame.find_sal().symtab is not None:
-                return frame
             found.append(frame)
         frame = frame.older()
-    return found[0] if found else None
+    lined = [frame for frame in found if frame.find_sal().symtab is not None]
+    own = [frame for frame in lined if not frame.find_sal().symtab.fullname().startswith("/usr/")]
+    return (own + lined + found + [None])[0]
 
 
 def place_of(thread):
@@ -259,8 +260,12 @@ def on_stop(_):
     elif why == STOP_REPORT:
         say("%s. `continue` ends the replay" % (report() or "diverged here"))
     else:
-        event, doing = now.get("count", number) + 1, operation(now, number)
-        say("thread %s stands before event %d of %d%s" % (name, event, thread["events"], doing and ": " + doing))
+        event, events, doing = now.get("count", number) + 1, thread["events"], operation(now, number)
+        doing = doing and ": " + doing
+        if event > events:
+            say("thread %s stands behind its last event, %d; what comes never happened%s" % (name, events, doing))
+        else:
+            say("thread %s stands before event %d of %d%s" % (name, event, events, doing))
     frame = program_frame()
     if frame is not None:
         frame.select()
