@@ -7,6 +7,8 @@
 mod alone;
 #[path = "mpi/debugged.rs"]
 mod debugged;
+#[path = "mpi/hosts.rs"]
+mod hosts;
 #[path = "mpi/jobs.rs"]
 mod jobs;
 #[path = "mpi/shown.rs"]

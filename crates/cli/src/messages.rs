@@ -1,13 +1,14 @@
 //! Messages in words: what the receives of MPI and PVM got, by the names of those who sent.
 
-use crate::words;
+use crate::{take, words};
 use retake_tape::entry::{CANCELLED, Entry};
 use retake_tape::matches::{self, Match, Said, WITHDRAWN, calls};
 use retake_tape::op::Op;
 use retake_tape::reader::{Tape, Thread};
 use retake_tape::rich::{Message, WAITS};
-use retake_tape::session::RANK_NAME;
-use std::collections::{BTreeMap, HashMap};
+use retake_tape::session::{RANK_NAME, TAPE_ENDING};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 
 /// The tasks of PVM, by their recorded ids.
 #[derive(Default)]
@@ -81,6 +82,35 @@ pub fn job(tapes: &[Tape]) -> Option<String> {
         }
         None
     })
+}
+
+/// Ranks of which nothing is in `dir`, though others of the same job are there: what is told of each job.
+pub fn missing_ranks(dir: &Path) -> Vec<String> {
+    let mut jobs: BTreeMap<String, (BTreeSet<u64>, Vec<PathBuf>)> = BTreeMap::new();
+    for path in take::files(dir, TAPE_ENDING).unwrap_or_default() {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Some((job, rest)) = name.rsplit_once(RANK_NAME) else { continue };
+        if let Some(Ok(rank)) = rest.split(['.', '~']).next().map(str::parse) {
+            let (ranks, paths) = jobs.entry(job.to_owned()).or_default();
+            ranks.insert(rank);
+            paths.push(path);
+        }
+    }
+    let told = |(ranks, paths): &(BTreeSet<u64>, Vec<PathBuf>)| {
+        let words = paths.iter().find_map(|path| job(&[take::load(path).ok()?]))?;
+        let all: u64 = words.split(' ').next()?.parse().ok()?;
+        let missing: Vec<_> = (0..all).filter(|rank| !ranks.contains(rank)).map(|rank| rank.to_string()).collect();
+        let list = missing[..missing.len().min(12)].join(", ");
+        (!missing.is_empty()).then(|| {
+            format!(
+                "{} of {words} left no tape here ({list}{}): their host does not have {}, or it was lost; a replay needs them",
+                missing.len(),
+                if missing.len() > 12 { ", …" } else { "" },
+                dir.display()
+            )
+        })
+    };
+    jobs.values().filter_map(told).collect()
 }
 
 /// What a receive of MPI got.

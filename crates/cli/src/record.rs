@@ -7,6 +7,7 @@ use crate::explore::Given;
 use crate::facts::{Ended, Facts, SCHEMA, Stdin, Text};
 use crate::follow::Plan;
 use crate::launch::{self, Launch, Verdict};
+use crate::messages;
 use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::{Store, random};
@@ -383,6 +384,10 @@ impl Recording {
         }
         if self.args.full {
             self.tell_who_is_bound();
+        }
+        for words in messages::missing_ranks(&self.dir) {
+            say(words);
+            say("next: retake record -o DIRECTORY -- CMD, with a directory that all hosts have under the same path");
         }
         let cuts = session.cuts.load(Acquire);
         if cuts > cuts_told {

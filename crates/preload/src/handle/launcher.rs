@@ -69,6 +69,10 @@ pub unsafe fn role(envp: *mut *mut c_char) -> Role {
         if *born != [UNDER] {
             return Role::None;
         }
+        // Hydra gives ranks that a job starts itself no name of ours: they would be taken for the first ones.
+        if find(envp, "PMI_SPAWNED").is_some_and(|spawned| *spawned != [b'0']) {
+            return Role::Apart;
+        }
         match RANKS.into_iter().find_map(|name| find(envp, name)) {
             Some(rank) if !rank.is_empty() && rank.iter().all(u8::is_ascii_digit) => Role::Rank(rank),
             _ => Role::Apart,

@@ -1,0 +1,59 @@
+//! Ranks that are started by a remote shell, on what is another host to MPI.
+
+use crate::ALL;
+use crate::jobs::{Jobs, Said, must};
+use retake_testkit::{Kit, run};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+/// Shared memory does not reach ranks of what is another host: those talk over loopback.
+fn with_tcp(kit: &mut Kit) {
+    for (name, value) in [("OMPI_MCA_btl", "self,vader,tcp"), ("OMPI_MCA_btl_tcp_if_include", "lo")] {
+        kit.environment.push((name.into(), value.into()));
+    }
+}
+
+impl Jobs {
+    /// Two hosts that are this machine under other names, reached by a remote shell that hands no variable on. Then one of
+    /// them does not see the take's directory.
+    pub fn two_hosts(&self) -> Said {
+        let (mut kit, scratch) = self.begin("two_hosts")?;
+        with_tcp(&mut kit);
+        let program = self.compiled(ALL[0], "recv_any")?;
+        let write = |name: &str, text: &str| {
+            let path = scratch.join(name);
+            fs::write(&path, text).map_err(|e| e.to_string())?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(|e| e.to_string())
+        };
+        let here = scratch.display();
+        write("hosts", "127.0.0.1 localhost\n127.0.1.2 nodea\n127.0.1.3 nodeb\n")?;
+        let remote = format!(
+            "#!/bin/sh\nhost=$1; shift; cd /\n\
+             exec env -i HOME=/ PATH=/usr/bin:/bin OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+             unshare -m -u sh -c \"hostname $host; \
+             [ $host = nodea ] || [ ! -d {here}/lost ] || mount -t tmpfs none {here}/lost; $*\"\n"
+        );
+        write("rsh", &remote)?;
+        let (retake, run_by) = (env!("CARGO_BIN_EXE_retake"), ALL[0].run);
+        let job = format!(
+            "{run_by} -mca plm_rsh_agent {here}/rsh -mca plm_rsh_no_tree_spawn 1 --host nodea:2,nodeb:2 -np 4 {program}"
+        );
+        let script = format!(
+            "set -e\nmount --bind {here}/hosts /etc/hosts\n\
+             {retake} record -o take -- {job} >recorded\n\
+             for i in 1 2; do {retake} replay take >replayed; cmp recorded replayed; done\n\
+             ls take\n{retake} record -o lost -- {job} >/dev/null\nls lost\n"
+        );
+        write("script", &script)?;
+        let mut command = Command::new("unshare");
+        command.args(["-r", "-m", "-u", "sh"]).arg(scratch.join("script")).current_dir(&scratch);
+        command.envs(kit.environment.iter().cloned()).env("XDG_STATE_HOME", scratch.join("state"));
+        let outcome = run(&mut command, &scratch, kit.limits)?;
+        let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+        let whole = outcome.ended == 0 && text.matches("rank:3.tape").count() == 1;
+        must(whole, "not the same on two hosts", &outcome)?;
+        let told = outcome.stderr.contains("2 of 4 ranks of Open MPI left no tape here (2, 3)");
+        must(told, "the lost host is not told", &outcome)
+    }
+}
