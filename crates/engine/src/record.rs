@@ -59,6 +59,25 @@ impl Thread {
         self.put(ROOM, |context, to, event| unsafe { write::hand_over(context, to, event, version) });
     }
 
+    /// Whether the last hand-over was only just now.
+    #[inline(always)]
+    pub fn is_among_hand_overs(&self) -> bool {
+        self.count() - self.writer.context.event < 4
+    }
+
+    /// The object came from another thread at `version` if `it_has`; whether that could be written, or not, in short.
+    #[inline(always)]
+    pub fn hand_over_if(&mut self, version: u64, it_has: bool) -> bool {
+        let event = self.count() + 1;
+        let Some(to) = self.writer.room(&raw mut process::get().tape, ROOM) else { return false };
+        // SAFETY: there is room.
+        let Some(to) = (unsafe { write::hand_over_if(&mut self.writer.context, to, event, version, it_has) }) else {
+            return false;
+        };
+        self.writer.advance(to);
+        true
+    }
+
     /// The call returned `code`.
     pub fn result(&mut self, op: Op, code: i64) {
         // SAFETY: `put` gives the room.

@@ -5,19 +5,29 @@
 //! events themselves.
 //!
 //! ```text
-//! hand-over   varint(event distance << 1)      varint(zigzag(version distance))
-//! other       varint(event distance << 1 | 1)  kind  payload
+//! hand-over   varint(zigzag(version distance) << 3 | event distance)            if that is less than 6
+//! farther     varint(zigzag(version distance) << 3 | 6)  varint(event distance)
+//! other       varint(event distance << 3 | 7)            kind  payload
 //! ```
+//!
+//! So a hand-over between threads that are busy with many objects takes two bytes, written and read at once.
 //!
 //! Kinds from 0x40 up carry the length of their payload, so that a reader may pass over kinds that it does not know.
 
 use crate::op::Op;
-use crate::varint::{get, put, unzigzag, zigzag};
+use crate::varint::{get, put, put_in_two, unzigzag, zigzag};
 
 /// Room that any entry without a byte string needs.
 pub const ROOM: usize = 96;
 /// Clocks whose last value is remembered, so that the next one is a small number.
 pub const CLOCKS: usize = 16;
+
+/// What the lowest three bits of an entry say, if they are not the distance of a hand-over.
+mod head {
+    pub const BITS: u32 = 3;
+    pub const FARTHER: u64 = 6;
+    pub const OTHER: u64 = 7;
+}
 
 mod kind {
     pub const RESULT: u8 = 1;
@@ -147,12 +157,12 @@ pub mod write {
     use super::*;
 
     #[inline(always)]
-    unsafe fn head(c: &mut Context, to: *mut u8, event: u64, kind: u8) -> *mut u8 {
+    unsafe fn other(c: &mut Context, to: *mut u8, event: u64, kind: u8) -> *mut u8 {
         let distance = event.wrapping_sub(c.event);
         c.event = event;
         // SAFETY: the caller gives the room.
         unsafe {
-            let to = put(to, distance << 1 | 1);
+            let to = put(to, distance << head::BITS | head::OTHER);
             to.write(kind);
             to.add(1)
         }
@@ -165,13 +175,41 @@ pub mod write {
         c.event = event;
         c.version = version;
         // SAFETY: the caller gives the room.
-        unsafe { put(put(to, distance << 1), zigzag(ahead)) }
+        unsafe {
+            let word = zigzag(ahead) << head::BITS;
+            if distance < head::FARTHER && word < 1 << 14 {
+                put_in_two(to, (word | distance) as u16)
+            } else if distance < head::FARTHER {
+                put(to, word | distance)
+            } else {
+                put(put(to, word | head::FARTHER), distance)
+            }
+        }
+    }
+
+    /// A hand-over if `it_is`, and nothing if not, without a branch between the two: where every second acquire is a
+    /// hand-over no processor guesses which. `None` if it is not short; then nothing is written.
+    #[inline(always)]
+    pub unsafe fn hand_over_if(c: &mut Context, to: *mut u8, event: u64, version: u64, it_is: bool) -> Option<*mut u8> {
+        let distance = event.wrapping_sub(c.event);
+        let word = zigzag(version.wrapping_sub(c.version) as i64) << head::BITS;
+        if distance >= head::FARTHER || word >= 1 << 14 {
+            return None;
+        }
+        let mask = 0u64.wrapping_sub(it_is.into());
+        c.event ^= (c.event ^ event) & mask;
+        c.version ^= (c.version ^ version) & mask;
+        // SAFETY: the caller gives the room; what is written behind the last entry counts for nothing.
+        unsafe {
+            let behind = put_in_two(to, (word | distance) as u16) as usize - to as usize;
+            Some(to.add(behind & mask as usize))
+        }
     }
 
     pub unsafe fn result(c: &mut Context, to: *mut u8, event: u64, op: Op, code: i64) -> *mut u8 {
         // SAFETY: the caller gives the room.
         unsafe {
-            let to = head(c, to, event, kind::RESULT);
+            let to = other(c, to, event, kind::RESULT);
             to.write(op as u8);
             put(to.add(1), zigzag(code))
         }
@@ -181,7 +219,7 @@ pub mod write {
     pub unsafe fn polls(c: &mut Context, to: *mut u8, event: u64, op: Op, code: i64) -> *mut u8 {
         // SAFETY: the caller gives the room.
         unsafe {
-            let to = head(c, to, event, kind::POLLS);
+            let to = other(c, to, event, kind::POLLS);
             to.write(op as u8);
             let to = put(to.add(1), zigzag(code));
             to.cast::<u32>().write_unaligned(1u32.to_le());
@@ -191,19 +229,19 @@ pub mod write {
 
     pub unsafe fn edge(c: &mut Context, to: *mut u8, event: u64, thread: u32, count: u64) -> *mut u8 {
         // SAFETY: the caller gives the room.
-        unsafe { put(put(head(c, to, event, kind::EDGE), u64::from(thread)), count) }
+        unsafe { put(put(other(c, to, event, kind::EDGE), u64::from(thread)), count) }
     }
 
     pub unsafe fn write_turn(c: &mut Context, to: *mut u8, event: u64, version: u64, readers: u64) -> *mut u8 {
         let ahead = version.wrapping_sub(c.version) as i64;
         c.version = version;
         // SAFETY: the caller gives the room.
-        unsafe { put(put(head(c, to, event, kind::WRITE_TURN), zigzag(ahead)), readers) }
+        unsafe { put(put(other(c, to, event, kind::WRITE_TURN), zigzag(ahead)), readers) }
     }
 
     pub unsafe fn created(c: &mut Context, to: *mut u8, event: u64, number: u64) -> *mut u8 {
         // SAFETY: the caller gives the room.
-        unsafe { put(head(c, to, event, kind::CREATED), number) }
+        unsafe { put(other(c, to, event, kind::CREATED), number) }
     }
 
     pub unsafe fn clock(c: &mut Context, to: *mut u8, event: u64, id: u8, ns: i64) -> *mut u8 {
@@ -212,7 +250,7 @@ pub mod write {
         c.clocks[id as usize] = ns;
         // SAFETY: the caller gives the room.
         unsafe {
-            let to = head(c, to, event, kind::CLOCK);
+            let to = other(c, to, event, kind::CLOCK);
             to.write(id);
             put(to.add(1), zigzag(ahead))
         }
@@ -221,7 +259,7 @@ pub mod write {
     pub unsafe fn signal(c: &mut Context, to: *mut u8, event: u64, signal: Signal) -> *mut u8 {
         // SAFETY: the caller gives the room.
         unsafe {
-            let to = head(c, to, event, kind::SIGNAL);
+            let to = other(c, to, event, kind::SIGNAL);
             to.write(signal.number);
             let to = put(to.add(1), zigzag(i64::from(signal.code)));
             let to = put(put(to, u64::from(signal.pid)), signal.value);
@@ -231,12 +269,12 @@ pub mod write {
 
     pub unsafe fn after(c: &mut Context, to: *mut u8, event: u64, own: u64, thread: u32, uses: u64) -> *mut u8 {
         // SAFETY: the caller gives the room.
-        unsafe { put(put(put(head(c, to, event, kind::AFTER), own), u64::from(thread)), uses) }
+        unsafe { put(put(put(other(c, to, event, kind::AFTER), own), u64::from(thread)), uses) }
     }
 
     pub unsafe fn slept(c: &mut Context, to: *mut u8, event: u64, many: u64) -> *mut u8 {
         // SAFETY: the caller gives the room.
-        unsafe { put(head(c, to, event, kind::SLEPT), many) }
+        unsafe { put(other(c, to, event, kind::SLEPT), many) }
     }
 
     unsafe fn string(to: *mut u8, bytes: &[u8]) -> *mut u8 {
@@ -250,14 +288,14 @@ pub mod write {
 
     pub unsafe fn bytes(c: &mut Context, to: *mut u8, event: u64, bytes: &[u8]) -> *mut u8 {
         // SAFETY: the caller gives the room.
-        unsafe { string(head(c, to, event, kind::BYTES), bytes) }
+        unsafe { string(other(c, to, event, kind::BYTES), bytes) }
     }
 
     /// An empty block of matches, `length` bytes long; it ends where this returns.
     pub unsafe fn matches(c: &mut Context, to: *mut u8, event: u64, length: usize) -> *mut u8 {
         // SAFETY: the caller gives the room.
         unsafe {
-            let to = put(head(c, to, event, kind::MATCHES), length as u64);
+            let to = put(other(c, to, event, kind::MATCHES), length as u64);
             core::ptr::write_bytes(to, 0, length);
             to.add(length)
         }
@@ -268,7 +306,7 @@ pub mod write {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         // SAFETY: the caller gives the room; the length counts the kind of note as well.
         unsafe {
-            let mut to = put(head(c, to, event, kind::NOTE), length as u64 + 1);
+            let mut to = put(other(c, to, event, kind::NOTE), length as u64 + 1);
             to.write(what);
             to = to.add(1);
             for part in parts {
@@ -291,13 +329,19 @@ pub fn read<'a>(c: &mut Context, from: &mut &'a [u8]) -> Result<Option<Entry<'a>
         return Ok(None);
     }
     let mut cursor = Cursor(from);
-    let head = cursor.number()?;
-    let event = c.event.checked_add(head >> 1).ok_or(Garbled)?;
-    let entry = if head & 1 == 0 {
-        c.version = c.version.wrapping_add(unzigzag(cursor.number()?) as u64);
-        Entry::HandOver(c.version)
-    } else {
+    let word = cursor.number()?;
+    let (low, rest) = (word & ((1 << head::BITS) - 1), word >> head::BITS);
+    let distance = match low {
+        head::OTHER => rest,
+        head::FARTHER => cursor.number()?,
+        near => near,
+    };
+    let event = c.event.checked_add(distance).ok_or(Garbled)?;
+    let entry = if low == head::OTHER {
         cursor.other(c)?
+    } else {
+        c.version = c.version.wrapping_add(unzigzag(rest) as u64);
+        Entry::HandOver(c.version)
     };
     c.event = event;
     *from = cursor.0;
@@ -454,11 +498,14 @@ mod tests {
     #[test]
     fn a_close_hand_over_takes_two_bytes() {
         let mut room = [0u8; ROOM];
-        let mut c = Context { event: 1000, version: 5000, ..Context::new() };
         let start = room.as_mut_ptr();
-        // SAFETY: there is room for one entry.
-        let end = unsafe { write::hand_over(&mut c, start, 1012, 5020) };
-        assert_eq!(end as usize - start as usize, 2);
+        for (event, version) in [(1001, 5003), (1005, 6023), (1005, 3977), (1000, 5000)] {
+            let mut c = Context { event: 1000, version: 5000, ..Context::new() };
+            // SAFETY: there is room for one entry.
+            let end = unsafe { write::hand_over(&mut c, start, event, version) };
+            let length = end as usize - start as usize;
+            assert!(length <= 2, "{length} bytes for {event}, {version}");
+        }
     }
 
     #[test]

@@ -30,6 +30,19 @@ pub unsafe fn put(to: *mut u8, value: u64) -> *mut u8 {
     }
 }
 
+/// The same in two bytes, whether one would do or not; `value` must be less than `1 << 14`.
+///
+/// # Safety
+/// As for [`put`].
+#[inline(always)]
+pub unsafe fn put_in_two(to: *mut u8, value: u16) -> *mut u8 {
+    // SAFETY: the caller gives the room.
+    unsafe {
+        to.cast::<u16>().write_unaligned((value << 2 | 2).to_le());
+        to.add(2)
+    }
+}
+
 /// Reads the number at the start of `from`: its value and its length, or `None` if the bytes end too early.
 #[inline(always)]
 pub fn get(from: &[u8]) -> Option<(u64, usize)> {
@@ -77,6 +90,17 @@ mod tests {
                 assert_eq!(get(&room[..length]), Some((value, length)));
                 assert_eq!(get(&room[..length - 1]), None);
             }
+        }
+    }
+
+    #[test]
+    fn two_bytes_hold_what_they_must() {
+        for value in 0..1 << 14 {
+            let mut room = [0xAAu8; SLACK];
+            // SAFETY: the room is SLACK bytes long.
+            let end = unsafe { put_in_two(room.as_mut_ptr(), value) };
+            assert_eq!(end as usize - room.as_ptr() as usize, 2);
+            assert_eq!(get(&room), Some((u64::from(value), 2)));
         }
     }
 
