@@ -74,7 +74,7 @@ impl Slot {
     }
 
     fn place(&self) -> Place {
-        Place { key: self.words as usize, wanted: &self.words().wanted, poll: self.shared, near: true }
+        Place { key: self.words as usize, wanted: &self.words().wanted, poll: self.shared }
     }
 
     /// Replay: gives the turn on; to be called just before the real release. Returns what `gave` needs.
@@ -90,6 +90,20 @@ impl Slot {
         if version != 0 {
             park::wake(self.words as usize, unsafe { &raw const (*self.words).wanted }, version);
         }
+    }
+}
+
+impl Slot {
+    /// Recording: as [`Object::took`], for a thread that has just written a hand-over and may write the next.
+    #[inline(always)]
+    pub fn took_again(&self, thread: &mut Thread) {
+        let words = self.words();
+        let (version, owner) = (words.version.load(Relaxed), words.owner.load(Relaxed));
+        if owner == 0 || !thread.hand_over_if(version, owner != thread.number) {
+            return self.took(thread);
+        }
+        words.version.store(version + 1, Relaxed);
+        words.owner.store(thread.number, Relaxed);
     }
 }
 
@@ -112,10 +126,8 @@ impl Object for Slot {
         let words = self.words();
         match order {
             Order::Version(version) => {
-                let ready = || words.version.load(Acquire) >= version;
-                let ahead = version.saturating_sub(words.version.load(Relaxed));
-                let place = Place { near: ahead <= park::NEAR, ..self.place() };
-                park::wait(thread, waiting::VERSION, &place, version, ready);
+                let left = || version.saturating_sub(words.version.load(Acquire));
+                park::wait(thread, waiting::VERSION, &self.place(), version, left);
                 let now = words.version.load(Acquire);
                 if now > version {
                     report::passed(thread, self.words as usize, version, now);
@@ -180,9 +192,9 @@ impl Object for Touch {
 
     fn wait(&self, thread: &mut Thread, order: Order) {
         let Order::Version(version) = order else { return wait_edge(thread, order) };
-        let place = Place { key: self.word as usize, wanted: self.wanted, poll: self.shared, near: true };
+        let place = Place { key: self.word as usize, wanted: self.wanted, poll: self.shared };
         let now = || self.word().load(Acquire) & VERSION_MASK;
-        park::wait(thread, waiting::VERSION, &place, version, || now() >= version);
+        park::wait(thread, waiting::VERSION, &place, version, || version.saturating_sub(now()));
         if now() > version {
             report::passed(thread, self.word as usize, version, now());
         }
@@ -234,12 +246,12 @@ impl Crew {
 
     fn wait(&self, thread: &mut Thread, version: u32, readers: u32) {
         let now = || self.version().load(Acquire);
-        let ready = || {
-            let ahead = now().wrapping_sub(version) as i32;
-            ahead > 0 || ahead == 0 && self.readers().load(Acquire) >= readers
+        let left = || match version.wrapping_sub(now()) as i32 {
+            0 => readers.saturating_sub(self.readers().load(Acquire)).into(),
+            writes => writes.max(0) as u64,
         };
-        let place = Place { key: self.version as usize, wanted: self.noted.cast(), poll: self.shared, near: true };
-        park::wait(thread, waiting::VERSION, &place, 1, ready);
+        let place = Place { key: self.version as usize, wanted: self.noted.cast(), poll: self.shared };
+        park::wait(thread, waiting::VERSION, &place, 1, left);
         if now() != version {
             report::passed(thread, self.version as usize, u64::from(version), u64::from(now()));
         }

@@ -19,10 +19,10 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU32, fence};
 
 /// Spins before sleeping. Fewer cost a sleep for nothing, more keep a processor from the thread that is waited for.
-const SPINS: u32 = 1000;
+const SPINS: u64 = 1000;
 /// A turn so many acquires away is worth spinning for; one that is farther is better slept for, since the threads before
 /// it need the processor.
-pub const NEAR: u64 = 8;
+const NEAR: u64 = 256;
 const BUCKETS: usize = 256;
 /// How long a sleeper sleeps before it looks again whether anything moves at all.
 const LOOK_NS: u64 = 20_000_000;
@@ -67,6 +67,11 @@ pub fn reset() {
     RUNNING.store(1, Relaxed);
 }
 
+/// What is left before a turn of which nobody knows when it comes; it is not spun for.
+pub fn far_unless(ready: bool) -> u64 {
+    if ready { 0 } else { u64::MAX }
+}
+
 fn bucket(key: usize) -> &'static Bucket {
     &TABLE[(key >> 4 ^ key >> 12) % BUCKETS]
 }
@@ -79,15 +84,14 @@ pub struct Place {
     pub wanted: *const AtomicU32,
     /// The waker is in another process, or does not look: sleep in short steps.
     pub poll: bool,
-    /// The turn is a few acquires away: worth spinning for.
-    pub near: bool,
 }
 
-/// Waits until `ready`. `value` is the version wanted at `place`.
-pub fn wait(thread: &mut Thread, why: u32, place: &Place, value: u64, ready: impl Fn() -> bool) {
-    if ready() || place.near && spin(&ready) {
+/// Waits until nothing is `left` before this thread's turn. `value` is the version wanted at `place`.
+pub fn wait(thread: &mut Thread, why: u32, place: &Place, value: u64, left: impl Fn() -> u64) {
+    if spin(&left) {
         return;
     }
+    let ready = || left() == 0;
     thread.waits_for(why, value, place.key as u64);
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
     if place.poll {
@@ -117,21 +121,24 @@ pub fn wait(thread: &mut Thread, why: u32, place: &Place, value: u64, ready: imp
     thread.waits_for(waiting::NOT, 0, 0);
 }
 
-fn spin(ready: &impl Fn() -> bool) -> bool {
-    if ready() {
-        return true;
-    }
+/// Spins until nothing is left, and looks the less often the more is left: to look at an object takes its memory from
+/// the thread that is at work with it.
+fn spin(left: &impl Fn() -> u64) -> bool {
     let processors = process::get().processors;
-    for _ in 0..SPINS {
-        if RUNNING.load(Relaxed) > processors {
-            return false;
-        }
-        if ready() {
+    let mut spins = 0;
+    loop {
+        let steps = left();
+        if steps == 0 {
             return true;
         }
-        core::hint::spin_loop();
+        if steps > NEAR || spins > SPINS || RUNNING.load(Relaxed) > processors {
+            return false;
+        }
+        for _ in 0..steps {
+            core::hint::spin_loop();
+        }
+        spins += steps;
     }
-    false
 }
 
 fn enter(thread: &mut Thread, place: &Place, value: u64) {
@@ -220,7 +227,7 @@ pub fn wake(key: usize, wanted: *const AtomicU32, value: u64) {
                 woken = thread;
             }
             if !woken.is_null() {
-                announce(bucket, &Place { key, wanted, poll: false, near: true });
+                announce(bucket, &Place { key, wanted, poll: false });
             }
         }
     });
@@ -240,13 +247,14 @@ pub fn wake(key: usize, wanted: *const AtomicU32, value: u64) {
 /// Waits until the thread of number `thread_number` has committed `count` events.
 pub fn wait_for_thread(thread: &mut Thread, thread_number: u32, count: u64) {
     let Some(seat) = process::get().seat(thread_number) else { return };
-    let ready = || seat.header.count.load(Acquire) >= count;
-    if spin(&ready) {
+    let left = || count.saturating_sub(seat.header.count.load(Acquire));
+    if spin(&left) {
         return;
     }
+    let ready = || left() == 0;
     thread.waits_for(waiting::EDGE, count, u64::from(thread_number));
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
-    let place = Place { key: core::ptr::from_ref(seat) as usize, wanted: core::ptr::null(), poll: false, near: true };
+    let place = Place { key: core::ptr::from_ref(seat) as usize, wanted: core::ptr::null(), poll: false };
     while !ready() {
         thread.parked.store(0, Relaxed);
         enter(thread, &place, count);
@@ -282,13 +290,13 @@ static SOFT_FAILED: AtomicU32 = AtomicU32::new(0);
 /// more or less than it did.
 pub fn wait_for_uses(number: u32, uses: u64) {
     let Some(seat) = process::get().seat(number) else { return };
-    let ready = || seat.uses.load(Acquire) >= uses;
-    if spin(&ready) || SOFT_FAILED.load(Relaxed) >= SOFT_FAILURES {
+    let left = || uses.saturating_sub(seat.uses.load(Acquire));
+    if spin(&left) || SOFT_FAILED.load(Relaxed) >= SOFT_FAILURES {
         return;
     }
     stops::waiting_outside(|| {
         let mut step = 10_000;
-        while !ready() {
+        while left() != 0 {
             if watch::still_ns() > SOFT_NS && !stops::is_standing() {
                 SOFT_FAILED.fetch_add(1, Relaxed);
                 return;

@@ -174,15 +174,16 @@ calls! {
     prlimit64(pid, which, new, old) = SYS_prlimit64;
 }
 
-/// Waits while `*word == value`, at most `ns`; returns at once if it is not.
+/// Waits while `*word == value`, at most `ns`; returns at once if it is not. Whether the time ran out.
 ///
 /// # Safety
 /// `word` must be readable.
-pub unsafe fn futex_wait(word: *const u32, value: u32, ns: u64) {
+pub unsafe fn futex_wait(word: *const u32, value: u32, ns: u64) -> bool {
     let time = timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
     let op = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: the word is readable, the time lives on the stack.
-    unsafe { futex(word as usize, op as usize, value as usize, &raw const time as usize, 0, 0) };
+    let result = unsafe { futex(word as usize, op as usize, value as usize, &raw const time as usize, 0, 0) };
+    result == -(libc::ETIMEDOUT as isize)
 }
 
 /// Wakes up to `many` threads that wait at `word`; `shared` if they may be in another process.

@@ -58,8 +58,8 @@ fn session_pair(index: usize) -> u64 {
 
 /// Replay: the present number of `shown`, as soon as there is one.
 pub fn wait_for(thread: &mut Thread, kind: u64, shown: u32) -> u32 {
-    let place = Place { key: shown as usize, wanted: core::ptr::null(), poll: true, near: false };
-    park::wait(thread, waiting::TASK, &place, 0, || present(kind, shown).is_some());
+    let place = Place { key: shown as usize, wanted: core::ptr::null(), poll: true };
+    park::wait(thread, waiting::TASK, &place, 0, || park::far_unless(present(kind, shown).is_some()));
     present(kind, shown).unwrap_or(shown)
 }
 
@@ -101,8 +101,8 @@ pub fn changes() -> u64 {
 /// Replay: waits until what all share has been changed as often as the tape says.
 pub fn wait_for_changes(thread: &mut Thread, order: Order) {
     let (Some(session), Order::Version(wanted)) = (process::get().session(), order) else { return };
-    let place = Place { key: 0, wanted: core::ptr::null(), poll: true, near: false };
-    park::wait(thread, waiting::SHARED, &place, wanted, || session.turn.load(Acquire) >= wanted);
+    let place = Place { key: 0, wanted: core::ptr::null(), poll: true };
+    park::wait(thread, waiting::SHARED, &place, wanted, || park::far_unless(session.turn.load(Acquire) >= wanted));
 }
 
 /// Replay: it is changed once more.

@@ -67,6 +67,22 @@ impl Mutex {
         }
     }
 
+    /// A plain mutex that somebody has: waits for it as glibc does, until nothing has come of it for `ns`. Whether it was
+    /// obtained.
+    pub fn take_soon(&self, tid: u32, ns: u64) -> bool {
+        /// Locked, and somebody sleeps: whoever unlocks it wakes one.
+        const WANTED: u32 = 2;
+        while self.lock.swap(WANTED, Acquire) != 0 {
+            // SAFETY: the program's mutex.
+            if unsafe { sys::futex_wait(self.lock.as_ptr(), WANTED, ns) } {
+                return false;
+            }
+        }
+        self.owner.store(tid, Relaxed);
+        self.users.store(self.users.load(Relaxed).wrapping_add(1), Relaxed);
+        true
+    }
+
     #[cold]
     #[inline(never)]
     fn wake(&self) {

@@ -80,10 +80,10 @@ fn until_same(
     if same(recorded, result.get()) || result.get() >= 0 {
         return result.get();
     }
-    let place = Place { key: 0, wanted: null(), poll: true, near: false };
+    let place = Place { key: 0, wanted: null(), poll: true };
     park::wait(thread, waiting::OUTSIDE, &place, 0, || {
         result.set(library(call));
-        result.get() >= 0
+        park::far_unless(result.get() >= 0)
     });
     result.get()
 }

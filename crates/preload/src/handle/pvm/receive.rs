@@ -155,11 +155,11 @@ unsafe fn take(thread: &mut Thread, op: Op, from: c_int, tag: c_int) -> c_int {
 /// Replay: waits until such a message is there, and leaves it there.
 unsafe fn look_for(thread: &mut Thread, op: Op, from: c_int, tag: c_int) -> c_int {
     let found = Cell::new(0);
-    let place = Place { key: ids::recorded(from) as usize, wanted: null(), poll: true, near: false };
+    let place = Place { key: ids::recorded(from) as usize, wanted: null(), poll: true };
     park::wait(thread, waiting::MESSAGE, &place, u64::from(tag as u32), || {
         // SAFETY: asks the library.
         found.set(library(|| unsafe { real::pvm_probe(from, tag) }));
-        found.get() != 0
+        park::far_unless(found.get() != 0)
     });
     pvm::must_succeed(op, found.get());
     found.get()
