@@ -6,8 +6,8 @@ use crate::status::{Context, Failure, Result};
 use crate::take::{Origin, Take};
 use retake_tape::session::FILE as SESSION;
 use std::ffi::OsStr;
-use std::fs;
-use std::io::{ErrorKind, Write};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -156,7 +156,12 @@ impl Store {
             Origin::Packed => false,
             Origin::Elsewhere => {
                 let line = known_line(&take.facts.id, &take.dir);
-                fs::read_to_string(self.root.join(KNOWN)).is_ok_and(|known| known.lines().any(|l| l == line))
+                let known = || {
+                    let mut file = File::open(self.root.join(KNOWN))?;
+                    file.lock_shared()?;
+                    std::io::read_to_string(&mut file)
+                };
+                known().is_ok_and(|known| known.lines().any(|l| l == line))
             }
         }
     }
@@ -164,18 +169,22 @@ impl Store {
     /// Remembers that the take in `dir`, outside the store, was recorded by this user.
     pub fn remember(&self, id: &str, dir: &Path) -> std::io::Result<()> {
         private_dirs(&self.root)?;
-        let path = self.root.join(KNOWN);
+        let mut open = fs::OpenOptions::new();
+        let mut file =
+            open.read(true).write(true).create(true).truncate(false).mode(0o600).open(self.root.join(KNOWN))?;
+        // Another recording that begins now must not lose its line to the list that is written here.
+        file.lock()?;
+        let mut before = String::new();
+        file.read_to_string(&mut before)?;
         let there = |line: &&str| line.split_once(' ').is_some_and(|(_, dir)| Path::new(dir).exists());
-        let before = fs::read_to_string(&path).unwrap_or_default();
-        let gone = before.lines().filter(|line| !there(line)).count();
-        if gone > 100 {
-            let kept: String = before.lines().filter(there).map(|line| format!("{line}\n")).collect();
-            let fresh = self.root.join(format!(".known.{:x}", random()));
-            fs::write(&fresh, kept)?;
-            fs::rename(fresh, &path)?;
+        if before.lines().filter(|line| !there(line)).count() > 100 {
+            before = before.lines().filter(there).map(|line| format!("{line}\n")).collect();
+            file.rewind()?;
+            file.write_all(before.as_bytes())?;
         }
-        let mut file = fs::OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
-        file.write_all(format!("{}\n", known_line(id, dir)).as_bytes())
+        file.write_all(format!("{}\n", known_line(id, dir)).as_bytes())?;
+        let length = file.stream_position()?;
+        file.set_len(length)
     }
 }
 
@@ -227,6 +236,29 @@ mod tests {
         fs::remove_dir_all(store.root.join("my_prog-1")).unwrap();
         fs::remove_dir_all(store.root.join("my_prog-2")).unwrap();
         assert!(store.find("my").unwrap().0.ends_with("my_prog-3"));
+    }
+
+    #[test]
+    fn many_recordings_at_once_are_all_remembered() {
+        let temp = crate::take::TempDir::new().unwrap();
+        let root = temp.path().join("s");
+        let gone =
+            || (0..101).map(|n| known_line("0", &temp.path().join(format!("gone-{n}"))) + "\n").collect::<String>();
+        let remember = |thread: usize| {
+            let store = Store { root: root.clone() };
+            for round in 0..20 {
+                let dir = temp.path().join(format!("take-{thread}-{round}"));
+                fs::create_dir(&dir).unwrap();
+                store.remember("1", &dir).unwrap();
+                // So that the list is to be cleared again.
+                let mut list = fs::OpenOptions::new().append(true).open(root.join(KNOWN)).unwrap();
+                list.lock().unwrap();
+                list.write_all(gone().as_bytes()).unwrap();
+            }
+        };
+        std::thread::scope(|scope| (0..4).for_each(|thread| drop(scope.spawn(move || remember(thread)))));
+        let known = fs::read_to_string(root.join(KNOWN)).unwrap();
+        assert_eq!(known.lines().filter(|line| line.contains("/take-")).count(), 80);
     }
 
     #[test]
