@@ -312,6 +312,15 @@ fn a_signal_every_fifty_microseconds() {
 }
 
 #[test]
+fn bursts_of_signals_are_all_handled() {
+    for _ in 0..5 {
+        let place = Place::new("burst", "burst");
+        place.same(None);
+        place.end();
+    }
+}
+
+#[test]
 fn a_program_that_closes_every_descriptor() {
     let place = Place::new("closes", "closes");
     place.same(Some("closed.out"));

@@ -61,26 +61,41 @@ pub fn sends(thread: &Thread, to: Option<&Thread>, number: i32) {
     to.map_or(&SENT[index], |to| &to.sent[index]).store(sent, Release);
 }
 
-/// Keeps a signal until the engine is left. False if there is no room: it must be handled now.
-pub fn defer(thread: &mut Thread, signal: (Signal, u32)) -> bool {
+/// Keeps a signal until the engine is left. Where many come, the others wait in the kernel until then: `mask` is what the
+/// interrupted code will find blocked. False if there is no room: the signal must be handled now.
+pub fn defer(thread: &mut Thread, signal: (Signal, u32), mask: &mut u64) -> bool {
     let length = thread.deferred_len as usize;
-    if length == DEFERRED {
-        return false;
-    }
-    thread.deferred[length] = signal;
+    let Some(room) = thread.deferred.get_mut(length) else { return false };
+    *room = signal;
     thread.deferred_len += 1;
+    // The rest of the room is for those that come before the mask counts.
+    if length >= DEFERRED / 2 && !thread.is_masked {
+        (thread.is_masked, thread.mask_before) = (true, *mask);
+        *mask |= blockable();
+    }
     true
 }
 
-/// Sends again what was deferred.
+/// Sends again what was deferred. Handlers run meanwhile, and come here themselves.
 #[cold]
 #[inline(never)]
 pub fn flush(thread: &mut Thread) {
-    while thread.deferred_len > 0 {
-        let (signal, uid) = thread.deferred[0];
-        thread.deferred.copy_within(1.., 0);
-        thread.deferred_len -= 1;
-        send(thread, signal, uid);
+    loop {
+        thread.set_busy(1);
+        let first = (thread.deferred_len > 0).then(|| {
+            let first = thread.deferred[0];
+            thread.deferred.copy_within(1.., 0);
+            thread.deferred_len -= 1;
+            first
+        });
+        let unmask = first.is_none() && core::mem::take(&mut thread.is_masked);
+        thread.set_busy(0);
+        match first {
+            Some((signal, uid)) => send(thread, signal, uid),
+            None if unmask => release(thread.mask_before),
+            None if thread.deferred_len == 0 => return,
+            None => {}
+        }
     }
 }
 
@@ -123,12 +138,16 @@ fn send(thread: &Thread, signal: Signal, uid: u32) {
     }
 }
 
-/// Keeps all signals away but faults and libc's own, and returns the mask before.
-pub fn hold() -> u64 {
+/// All signals but faults and libc's own.
+fn blockable() -> u64 {
     let bit = |number: i32| 1u64 << (number - 1);
     let faults = [libc::SIGILL, libc::SIGTRAP, libc::SIGBUS, libc::SIGFPE, libc::SIGSEGV, libc::SIGSYS];
-    let open = faults.into_iter().chain([32, 33]).fold(0, |open, number| open | bit(number));
-    set_mask(libc::SIG_BLOCK, !open)
+    !faults.into_iter().chain([32, 33]).fold(0, |open, number| open | bit(number))
+}
+
+/// Keeps these away, and returns the mask before.
+pub fn hold() -> u64 {
+    set_mask(libc::SIG_BLOCK, blockable())
 }
 
 /// Keeps the signals of timers away.

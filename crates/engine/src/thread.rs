@@ -101,6 +101,9 @@ pub struct Thread {
     pub sent: [AtomicU64; SIGNALS],
     pub deferred_len: u32,
     pub deferred: [(Signal, u32); DEFERRED],
+    /// Whether more signals wait in the kernel, until those are sent again; and the mask of before.
+    pub is_masked: bool,
+    pub mask_before: u64,
     /// What the thread was created for.
     pub start: usize,
     pub argument: usize,

@@ -183,7 +183,9 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
             match process::mode() {
                 mode::RECORD => {
                     let signal = signals::read(thread, number, info);
-                    if thread.busy > 0 && signals::defer(thread, signal) {
+                    // The kernel's mask is as long as one word.
+                    let mask = &raw mut (*context.cast::<libc::ucontext_t>()).uc_sigmask;
+                    if thread.busy > 0 && signals::defer(thread, signal, &mut *mask.cast()) {
                         return;
                     }
                     note(thread, signal.0);
