@@ -27,10 +27,21 @@ fn median(mut all: Vec<f64>) -> f64 {
     all[all.len() / 2]
 }
 
-fn timed(work: impl FnOnce()) -> f64 {
-    let start = Instant::now();
+/// Seconds by the clock, and of the processor.
+type Cost = [f64; 2];
+
+fn timed(work: impl FnOnce()) -> Cost {
+    let (start, used) = (Instant::now(), processor());
     work();
-    start.elapsed().as_secs_f64()
+    [start.elapsed().as_secs_f64(), processor() - used]
+}
+
+/// Seconds that this process, all its threads, has had of the processor: what others do there does not count.
+fn processor() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the answer has room.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 fn write_frame(to: &mut UnixStream, contents: &[u8]) {
@@ -72,7 +83,7 @@ fn frames(from: &UnixStream) -> Frames {
 }
 
 /// One round over bare sockets: calls, then a stream; seconds for each.
-fn bare(contents: &[u8]) -> [f64; 2] {
+fn bare(contents: &[u8]) -> [Cost; 2] {
     let (here, there) = UnixStream::pair().expect("a pair of sockets");
     let (length, stream) = (contents.len(), stream_of(contents.len()));
     let server = thread::spawn(move || {
@@ -100,7 +111,7 @@ fn bare(contents: &[u8]) -> [f64; 2] {
 }
 
 /// One round over the library.
-fn library(mut me: Participant, mut other: Participant, contents: &[u8]) -> [f64; 2] {
+fn library(mut me: Participant, mut other: Participant, contents: &[u8]) -> [Cost; 2] {
     let many = stream_of(contents.len());
     let to: Partner = me.find_partner(other.name()).expect("the other is there");
     let server = thread::spawn(move || {
@@ -126,7 +137,7 @@ fn library(mut me: Participant, mut other: Participant, contents: &[u8]) -> [f64
 }
 
 /// Reads and writes of a shared object, and of a standard lock; seconds for each.
-fn objects(mut me: Participant) -> [f64; 2] {
+fn objects(mut me: Participant) -> [Cost; 2] {
     let object = Shared::new("object", 1u64);
     let reads = timed(|| (0..ACCESSES).for_each(|_| drop(object.read(&mut me).expect("a read"))));
     let writes = timed(|| (0..ACCESSES).for_each(|_| *object.write(&mut me).expect("a write") += 1));
@@ -134,7 +145,7 @@ fn objects(mut me: Participant) -> [f64; 2] {
     [reads, writes]
 }
 
-fn locks() -> [f64; 2] {
+fn locks() -> [Cost; 2] {
     let lock = std::hint::black_box(RwLock::new(1u64));
     let reads = timed(|| (0..ACCESSES).for_each(|_| drop(std::hint::black_box(lock.read()))));
     let writes = timed(|| (0..ACCESSES).for_each(|_| *lock.write().expect("a lock") += 1));
@@ -151,6 +162,25 @@ fn fresh(root: &Path, number: usize) -> PathBuf {
     folder
 }
 
+/// The costs of the base and of each mode, round by round; for two kinds of work.
+type Rounds = [[Vec<Cost>; 2]; 4];
+
+fn keep(rounds: &mut Rounds, round: Vec<[Cost; 2]>) {
+    for (all, round) in rounds.iter_mut().zip(round) {
+        all.iter_mut().zip(round).for_each(|(all, one)| all.push(one));
+    }
+}
+
+/// One line: the base, and each mode as a multiple of it, by the clock and in time of the processor.
+fn tell(what: &str, base: &str, rounds: &Rounds, kind: usize) {
+    let of = |mode: usize, by: usize| median(rounds[mode][kind].iter().map(|cost| cost[by]).collect());
+    print!("{what:<26} {base} {:.4} s", of(0, 0));
+    for (at, (_, mode)) in MODES.iter().enumerate() {
+        print!("  {mode} {:.2} ({:.2})", of(at + 1, 0) / of(0, 0), of(at + 1, 1) / of(0, 1));
+    }
+    println!();
+}
+
 fn main() {
     let root = std::env::temp_dir().join(format!("retake-bench-{}", std::process::id()));
     let mut number = 0;
@@ -161,50 +191,36 @@ fn main() {
         let name = |at: usize| format!("bench-{}-{number}-{at}", std::process::id());
         ((0..many).map(|at| init(&name(at)).expect("a participant")).collect(), folder)
     };
-    println!("seconds of the base, then each as a multiple of it; median of {ROUNDS} rounds");
+    println!(
+        "seconds of the base, then each as a multiple of it, in brackets of processor time; median of {ROUNDS} rounds"
+    );
     for length in [64, 64 << 10] {
         let contents = vec![7u8; length];
-        let mut seconds: [[Vec<f64>; 2]; 4] = Default::default();
+        let mut rounds = Rounds::default();
         for _ in 0..ROUNDS {
-            let mut rounds = vec![bare(&contents)];
+            let mut round = vec![bare(&contents)];
             for (mode, _) in MODES {
                 let (mut both, folder) = participants(mode, 2);
                 let (me, other) = (both.remove(0), both.remove(0));
-                rounds.push(library(me, other, &contents));
+                round.push(library(me, other, &contents));
                 let _ = std::fs::remove_dir_all(folder);
             }
-            for (all, round) in seconds.iter_mut().zip(rounds) {
-                all.iter_mut().zip(round).for_each(|(all, one)| all.push(one));
-            }
+            keep(&mut rounds, round);
         }
-        for (what, word) in ["round trips", "one way"].into_iter().enumerate() {
-            let base = median(seconds[0][what].clone());
-            print!("{word:<12} {length:>6} bytes  bare {base:.4} s");
-            for ((_, mode), all) in MODES.iter().zip(&seconds[1..]) {
-                print!("  {mode} {:.2}", median(all[what].clone()) / base);
-            }
-            println!();
-        }
+        tell(&format!("round trips {length:>6} bytes"), "bare", &rounds, 0);
+        tell(&format!("one way     {length:>6} bytes"), "bare", &rounds, 1);
     }
-    let mut seconds: [[Vec<f64>; 2]; 4] = Default::default();
+    let mut rounds = Rounds::default();
     for _ in 0..ROUNDS {
-        let mut rounds = vec![locks()];
+        let mut round = vec![locks()];
         for (mode, _) in MODES {
             let (mut one, folder) = participants(mode, 1);
-            rounds.push(objects(one.remove(0)));
+            round.push(objects(one.remove(0)));
             let _ = std::fs::remove_dir_all(folder);
         }
-        for (all, round) in seconds.iter_mut().zip(rounds) {
-            all.iter_mut().zip(round).for_each(|(all, one)| all.push(one));
-        }
+        keep(&mut rounds, round);
     }
-    for (what, word) in ["shared read", "shared write"].into_iter().enumerate() {
-        let base = median(seconds[0][what].clone());
-        print!("{word:<12}               RwLock {base:.4} s");
-        for ((_, mode), all) in MODES.iter().zip(&seconds[1..]) {
-            print!("  {mode} {:.2}", median(all[what].clone()) / base);
-        }
-        println!();
-    }
+    tell("shared read", "RwLock", &rounds, 0);
+    tell("shared write", "RwLock", &rounds, 1);
     let _ = std::fs::remove_dir_all(root);
 }

@@ -26,14 +26,10 @@ pub fn stream(bytes: &[u8], step: usize) {
     let mut noting = Noting::new(Method::DEFAULT, 1);
     let mut rest = bytes;
     while !rest.is_empty() {
-        let room = cutter.room();
-        let many = rest.len().min(step.max(1)).min(room.len());
-        room[..many].copy_from_slice(&rest[..many]);
-        rest = &rest[many..];
         let mut sink = |arrival: Arrival| inbox.take(arrival, noting.as_mut());
-        if cutter.filled(many, &mut |frame| hear(0, &mut met, frame, &mut sink)).is_err() {
-            break;
-        }
+        let some = &rest[..rest.len().min(step.max(1))];
+        let Ok(taken) = cutter.take(some, &mut |frame| hear(0, &mut met, frame, &mut sink)) else { break };
+        rest = &rest[taken..];
     }
     drain(&mut inbox);
     let _ = (Head::of(bytes), Hello::of(bytes));

@@ -248,6 +248,33 @@ pub fn poll(fds: &mut [pollfd], timeout_ms: i32) -> Result<bool> {
     }
 }
 
+/// A frame on its way: its length, its head, its contents.
+pub struct Frame<'a> {
+    length: [u8; 4],
+    head: &'a [u8],
+    contents: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    pub fn new(head: &'a [u8], contents: &'a [u8]) -> Frame<'a> {
+        Frame { length: ((head.len() + contents.len()) as u32).to_le_bytes(), head, contents }
+    }
+
+    /// Bytes of all of it.
+    pub fn whole(&self) -> usize {
+        self.length.len() + self.head.len() + self.contents.len()
+    }
+
+    /// What comes behind so many bytes.
+    fn behind(&self, mut sent: usize) -> [&[u8]; 3] {
+        [&self.length[..], self.head, self.contents].map(|piece| {
+            let skipped = sent.min(piece.len());
+            sent -= skipped;
+            &piece[skipped..]
+        })
+    }
+}
+
 /// The sending half of a connection: a queue of what the kernel has not taken yet.
 #[derive(Debug)]
 pub struct Outgoing {
@@ -268,18 +295,14 @@ impl Outgoing {
         self.queue.len()
     }
 
-    /// Sends a frame: its length, then its pieces. What the kernel does not take is queued.
-    pub fn send(&mut self, head: &[u8], contents: &[u8]) -> std::result::Result<(), Broken> {
-        let length = ((head.len() + contents.len()) as u32).to_le_bytes();
-        let pieces = [&length[..], head, contents];
-        let taken = if self.queue.is_empty() { self.offer(pieces)? } else { 0 };
-        let mut skip = taken;
-        for piece in pieces {
-            let from = skip.min(piece.len());
-            self.queue.extend(&piece[from..]);
-            skip -= from;
-        }
-        Ok(())
+    /// Offers a frame, of which so many bytes are sent already; how many are sent now. None while others wait before it.
+    pub fn offer(&self, frame: &Frame<'_>, sent: usize) -> std::result::Result<usize, Broken> {
+        if self.queue.is_empty() { Ok(sent + offer(&self.fd, frame.behind(sent))?) } else { Ok(sent) }
+    }
+
+    /// The rest of a frame, of which so many bytes are sent, waits.
+    pub fn queue(&mut self, frame: &Frame<'_>, sent: usize) {
+        frame.behind(sent).into_iter().for_each(|piece| self.queue.extend(piece));
     }
 
     /// Offers the queue to the kernel again.
@@ -293,10 +316,6 @@ impl Outgoing {
             }
         }
         Ok(())
-    }
-
-    fn offer(&self, pieces: [&[u8]; 3]) -> std::result::Result<usize, Broken> {
-        offer(&self.fd, pieces)
     }
 
     /// Whether the other end has closed the connection. Nothing is ever sent on it in that direction.
@@ -352,14 +371,19 @@ impl Incoming {
     /// Reads what is there and gives whole frames to `sink`; it says false to frames that are none.
     pub fn read(&mut self, sink: &mut dyn FnMut(Vec<u8>) -> bool) -> State {
         loop {
-            let room = self.cutter.room();
-            let asked = room.len();
+            let mut rooms =
+                self.cutter.rooms().map(|room| iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() });
+            let asked: usize = rooms.iter().map(|room| room.iov_len).sum();
+            // SAFETY: a message of plain pieces; all zero is valid for the rest.
+            let mut message: msghdr = unsafe { std::mem::zeroed() };
+            (message.msg_iov, message.msg_iovlen) = (rooms.as_mut_ptr(), rooms.len());
             let flags = libc::MSG_DONTWAIT as usize;
-            // SAFETY: the room is as long as said.
-            let got = unsafe { sys::recvfrom(self.fd.number(), room.as_mut_ptr() as usize, asked, flags, 0, 0) };
+            // SAFETY: the message and its rooms live as long as the call.
+            let got = unsafe { sys::recvmsg(self.fd.number(), &raw mut message as usize, flags) };
             match sys::error(got) {
                 None if got > 0 => {
-                    if self.cutter.filled(got as usize, sink).is_err() {
+                    // SAFETY: the kernel has put so many bytes into the rooms.
+                    if unsafe { self.cutter.filled(got as usize, sink) }.is_err() {
                         return State::Closed;
                     }
                     if (got as usize) < asked {
