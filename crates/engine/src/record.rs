@@ -62,7 +62,7 @@ impl Thread {
     /// Whether the last hand-over was only just now.
     #[inline(always)]
     pub fn is_among_hand_overs(&self) -> bool {
-        self.count() - self.writer.context.event < 4
+        self.count().wrapping_sub(self.writer.context.event) < 4
     }
 
     /// The object came from another thread at `version` if `it_has`; whether that could be written, or not, in short.

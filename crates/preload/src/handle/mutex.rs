@@ -68,25 +68,24 @@ unsafe fn record_taken(thread: *mut Thread, m: *mut Mutex) -> c_int {
 #[cold]
 #[inline(never)]
 unsafe fn record_hand_over(thread: *mut Thread, m: *mut Mutex) -> c_int {
-    // SAFETY: this thread has the mutex, which is plain and so has room.
-    unsafe {
-        let (slot, thread) = (Slot { words: (*m).words(), shared: false }, &mut *thread);
-        thread.begin();
-        slot.took(thread);
-        thread.happen();
-        thread.finish();
-        0
-    }
+    // SAFETY: the caller's.
+    unsafe { record(thread, m, |slot, thread| slot.took(thread)) }
 }
 
 /// A lock by a thread that has just been handed over another, and so may have been handed over this one.
 #[inline(never)]
 unsafe fn record_among(thread: *mut Thread, m: *mut Mutex) -> c_int {
-    // SAFETY: as for `record_hand_over`.
+    // SAFETY: the caller's.
+    unsafe { record(thread, m, |slot, thread| slot.took_again(thread)) }
+}
+
+#[inline(always)]
+unsafe fn record(thread: *mut Thread, m: *mut Mutex, took: impl FnOnce(&Slot, &mut Thread)) -> c_int {
+    // SAFETY: this thread has the mutex, which is plain and so has room.
     unsafe {
         let (slot, thread) = (Slot { words: (*m).words(), shared: false }, &mut *thread);
         thread.begin();
-        slot.took_again(thread);
+        took(&slot, thread);
         thread.happen();
         thread.finish();
         0
