@@ -16,6 +16,7 @@ static GENERATION: AtomicI32 = AtomicI32::new(0);
 pub static PRESENT: AtomicI32 = AtomicI32::new(0);
 
 /// Differs between a process and its forked children.
+#[inline]
 pub fn generation() -> i32 {
     GENERATION.load(Relaxed)
 }

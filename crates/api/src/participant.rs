@@ -361,6 +361,18 @@ impl Participant {
         Ok(self.event)
     }
 
+    /// The event passes without a trace: nothing is written, replayed or checked. Then it has been counted.
+    #[inline]
+    pub(crate) fn passes(&mut self) -> bool {
+        let passes = matches!(self.tape, Tape::Off)
+            && self.guards.is_none()
+            && self.promoted.is_none()
+            && self.checkpoints.is_none()
+            && self.generation == forked::generation();
+        self.event += u64::from(passes);
+        passes
+    }
+
     /// The part that is written, if one is.
     pub(crate) fn written(&mut self) -> Option<&mut Capture> {
         match &mut self.tape {
