@@ -11,8 +11,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
-/// Bare runs of each program.
-const BARE_RUNS: u32 = 5;
+/// Bare runs of each program; `EXPLORE_BARE` gives another number.
+const BARE_RUNS: u64 = 5;
 /// A program that is to end in a deadlock.
 const DEADLOCK: i32 = 122;
 /// With how many seeds each bug is found; `EXPLORE_SEEDS` gives another number.
@@ -85,7 +85,7 @@ fn repaired(fixture: &Fixture) -> Fixture {
 fn bare(kit: &Kit, fixture: &Fixture) -> Result<(), String> {
     let program = kit.compile(fixture)?;
     let scratch = kit.scratch(&format!("{}_bare", fixture.name))?;
-    for number in 1..=BARE_RUNS {
+    for number in 1..=asked("EXPLORE_BARE", BARE_RUNS) {
         let outcome = run(&mut Command::new(&program), &scratch, kit.limits)?;
         if outcome.ended != 0 {
             return Err(format!("bare run {number} ended {}:\n{}", outcome.ended, outcome.stderr));

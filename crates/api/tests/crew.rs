@@ -1,6 +1,9 @@
 //! The CREW protocol against a plain model: whatever threads read and write at random, a replay gives every read the value
 //! that it had, however fast the threads are then.
 
+mod dice;
+
+use dice::Dice;
 use retake::{Mode, Shared, init, set_mode};
 use std::path::Path;
 use std::thread;
@@ -8,18 +11,6 @@ use std::thread;
 const THREADS: usize = 3;
 const OBJECTS: usize = 2;
 const STEPS: usize = 120;
-
-/// Small random numbers.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 20) % below
-    }
-}
 
 /// What one thread does is decided by `seed`; how fast it is, by `pace`. All that it saw is returned.
 fn run(number: usize, seed: u64, pace: u64, objects: &[Shared<u64>]) -> Vec<u64> {

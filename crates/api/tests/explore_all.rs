@@ -1,6 +1,9 @@
 //! All orders are all orders: small random programs, whose outcome is what their threads saw. Whatever a random walk sees, the
 //! exhaustive search has seen, too; and what it says to be impossible never happens.
 
+mod dice;
+
+use dice::Dice;
 use retake::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use retake::sync::mpsc::{Receiver, Sender, channel};
 use retake::sync::{Arc, Condvar, Mutex, Once, OnceLock, RwLock};
@@ -8,18 +11,6 @@ use retake::{Explore, Strategy, thread};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
-
-/// Small random numbers, the same in every run of the tests.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 20) % below
-    }
-}
 
 /// What a thread does, on one of two objects of its kind.
 #[derive(Clone, Copy, Debug)]
