@@ -5,6 +5,7 @@ pub mod command;
 pub mod cond;
 pub mod debugger;
 pub mod environment;
+pub mod exchange;
 pub mod exec;
 pub mod image;
 pub mod input;

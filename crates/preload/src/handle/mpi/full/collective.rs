@@ -2,8 +2,9 @@
 //!
 //! Among one rank a collective is local, and is made again as it is.
 
+use crate::handle::exchange::tell_other;
 use crate::handle::mpi::full::pack::{Region, extent, packed, unpack};
-use crate::handle::mpi::full::send::{int, sum, tell_other};
+use crate::handle::mpi::full::send::{int, sum};
 use crate::handle::mpi::full::underway::{self, Brings};
 use crate::handle::mpi::full::{Numbers, feed, given, kept, refuse};
 use crate::handle::mpi::requests::Wanted;

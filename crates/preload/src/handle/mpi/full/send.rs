@@ -1,5 +1,6 @@
 //! Sends: kept as where to, with which tag, how long, and a checksum. Alone they are compared and go nowhere.
 
+use crate::handle::exchange::tell_other;
 use crate::handle::mpi::full::Numbers;
 use crate::handle::mpi::full::pack::{Region, packed};
 use crate::handle::mpi::full::underway::{self, Brings};
@@ -8,9 +9,7 @@ use crate::handle::mpi::receive::Sent;
 use crate::handle::mpi::requests::Wanted;
 use crate::handle::mpi::{SUCCESS, abi, wait};
 use crate::table::mpi::real;
-use core::sync::atomic::Ordering::AcqRel;
 use libc::c_int;
-use retake_engine::process;
 use retake_engine::report;
 use retake_engine::store::Path;
 use retake_engine::thread::Thread;
@@ -51,22 +50,6 @@ fn describe(words: &mut Path<'_>, name: &str, told: &Told) {
     let [to, tag, length, _] = told.0;
     words.push(name.as_bytes()).push(b" to rank ").push_number(to.unsigned_abs()).push(b", tag ");
     words.push_number(tag.unsigned_abs()).push(b", ").push_number(length.unsigned_abs()).push(b" bytes");
-}
-
-/// Only the bytes differ. That is told and no divergence: a message may hold memory that was never written.
-pub fn tell_other(thread: &Thread, describe: impl FnOnce(&mut Path<'_>)) {
-    let Some(session) = process::get().session() else { return };
-    if session.sent_otherwise.fetch_add(1, AcqRel) > 0 {
-        return;
-    }
-    let mut room = [0u8; 512];
-    let mut words = Path { to: &mut room, length: 0 };
-    words.push(b"retake: ").push(thread.name()).push(b" sends other bytes than it did before event ");
-    words.push_number(thread.count() + 1).push(b": ");
-    describe(&mut words);
-    words.push(b"\n");
-    let length = words.length.min(room.len());
-    crate::say(&[&room[..length]]);
 }
 
 /// A send that blocks.
