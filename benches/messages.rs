@@ -1,4 +1,5 @@
-//! What messages and shared objects cost, as ratios in one run: `cargo bench -p retake --bench messages`.
+//! What messages and shared objects cost, as ratios in one run: `cargo bench -p retake --bench messages`, or a part of
+//! it: `... -- 64`, `... -- 65536`, `... -- objects`.
 //!
 //! The bare transport is the same frames over the same kind of socket, with one write for each, without the library's
 //! names, ids and queues. Rounds alternate, so that a busy machine disturbs all of them alike; the median counts.
@@ -194,7 +195,9 @@ fn main() {
     println!(
         "seconds of the base, then each as a multiple of it, in brackets of processor time; median of {ROUNDS} rounds"
     );
-    for length in [64, 64 << 10] {
+    let asked = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let wanted = |part: &str| asked.as_deref().is_none_or(|asked| asked == part);
+    for length in [64, 64 << 10].into_iter().filter(|length: &usize| wanted(&length.to_string())) {
         let contents = vec![7u8; length];
         let mut rounds = Rounds::default();
         for _ in 0..ROUNDS {
@@ -211,7 +214,7 @@ fn main() {
         tell(&format!("one way     {length:>6} bytes"), "bare", &rounds, 1);
     }
     let mut rounds = Rounds::default();
-    for _ in 0..ROUNDS {
+    for _ in 0..if wanted("objects") { ROUNDS } else { 0 } {
         let mut round = vec![locks()];
         for (mode, _) in MODES {
             let (mut one, folder) = participants(mode, 1);
@@ -220,7 +223,9 @@ fn main() {
         }
         keep(&mut rounds, round);
     }
-    tell("shared read", "RwLock", &rounds, 0);
-    tell("shared write", "RwLock", &rounds, 1);
+    if wanted("objects") {
+        tell("shared read", "RwLock", &rounds, 0);
+        tell("shared write", "RwLock", &rounds, 1);
+    }
     let _ = std::fs::remove_dir_all(root);
 }

@@ -133,7 +133,7 @@ pub struct Handle {
 struct Held {
     object: *const Object,
     writes: bool,
-    entered: Entered<'static>,
+    entered: Option<Box<Entered<'static>>>,
 }
 
 #[unsafe(no_mangle)]
@@ -382,19 +382,20 @@ unsafe fn enter(me: *mut Handle, object: *const Object, writes: bool) -> c_int {
     // SAFETY: the caller gives what retake_object_init gave, or null; it lives until the exit.
     let Some(object) = (unsafe { object.as_ref::<'static>() }) else { return misuse("the object is null") };
     with!(me, {
-        let turn = if writes { object.crew.before_write(&mut me.me) } else { object.crew.before_read(&mut me.me) };
-        let turn = match turn {
-            Ok(turn) => turn,
-            Err(error) => return number(&error),
-        };
-        object.gate.enter(writes);
-        object.look(&me.me, false);
-        let contents = || Some(object.bytes().to_vec());
-        let entered = if writes {
-            object.crew.writes(&mut me.me, turn, &contents)
+        if me.me.is_light() {
+            object.gate.enter(writes);
+            object.look(&me.me, false);
+            object.crew.light(&mut me.me, writes);
         } else {
-            object.crew.reads(&mut me.me, turn, &contents)
-        };
+            let turn = match object.crew.before(&mut me.me, writes) {
+                Ok(turn) => turn,
+                Err(error) => return number(&error),
+            };
+            object.gate.enter(writes);
+            object.look(&me.me, false);
+            object.crew.access(&mut me.me, &turn, writes, &|| Some(object.bytes().to_vec()));
+        }
+        let entered = object.crew.entered(&me.me);
         me.held.push(Held { object, writes, entered });
         0
     })
@@ -408,10 +409,8 @@ unsafe fn leave(me: *mut Handle, object: *const Object, writes: bool) -> c_int {
         };
         // SAFETY: it was entered, so it was given by retake_object_init.
         unsafe { (*held.object).look(&me.me, writes) };
-        if writes {
-            held.entered.leave_write()
-        } else {
-            held.entered.leave_read()
+        if let Some(entered) = &held.entered {
+            entered.leave();
         }
         // SAFETY: it was entered, so it was given by retake_object_init.
         unsafe { (*held.object).gate.leave(writes) };

@@ -247,6 +247,7 @@ impl Capture {
     }
 
     /// `event` has happened: what is written of it counts.
+    #[inline]
     pub fn commit(&mut self, event: u64) {
         if !self.cut {
             // SAFETY: the header is mapped.

@@ -1,10 +1,17 @@
 //! The CREW protocol itself: versions and readers of one object, whatever the data and the lock.
 //!
-//! The data's lock is held between entering and leaving; versions change only under it.
+//! Every writer raises the version. A captured access is noted only if it could have come elsewhere in the order: a read of
+//! a version that its participant did not know yet (it has neither read nor written it), a write of a version that others
+//! know, too. A noted writer tells how often the version that it found had been read, noted or not, and a replayed one
+//! waits for as many; so what has no line finds the version that its participant knows, without waiting. Where contents
+//! are kept, every access is noted.
+//!
+//! The data's lock is held between entering and leaving; versions and seats change only under it.
 
 use crate::error::Result;
 use crate::follow::Step;
 use crate::participant::{Participant, Tape};
+use crate::seat::{Place, Row, Seat};
 use crate::waiting::now;
 use retake_engine::sys;
 use retake_tape::part::Line;
@@ -20,9 +27,11 @@ const SPINS: u32 = 200;
 /// The versions of one object.
 pub struct Crew {
     name: Arc<str>,
+    place: Place,
     version: AtomicU64,
-    /// Who have read this version and are done.
-    readers: AtomicU64,
+    /// How many participants know this version: who made it, and who have read it.
+    known: AtomicU64,
+    seats: Row,
     /// Raised whenever either changes in a replay; those who wait sleep here.
     bell: AtomicU32,
 }
@@ -33,38 +42,44 @@ pub struct Turn {
     contents: Option<&'static [u8]>,
 }
 
-/// Between entering and leaving.
+/// Between entering and leaving, where leaving is more than giving the lock back.
 pub struct Entered<'a> {
     crew: &'a Crew,
-    counts: bool,
+    /// Replay: others may wait for this access.
     rings: bool,
     guards: Option<Arc<AtomicU32>>,
 }
 
 impl Crew {
     pub fn new(name: &str) -> Crew {
-        Crew { name: name.into(), version: AtomicU64::new(1), readers: AtomicU64::new(0), bell: AtomicU32::new(0) }
+        Crew {
+            name: name.into(),
+            place: Place::new(),
+            version: AtomicU64::new(1),
+            known: AtomicU64::new(0),
+            seats: Row::default(),
+            bell: AtomicU32::new(0),
+        }
     }
 
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Before the lock is taken for reading: a replay waits for the version.
-    pub fn before_read(&self, me: &mut Participant) -> Result<Turn> {
-        self.before(me, false)
-    }
-
-    /// Before the lock is taken for writing: a replay waits for the version and its readers.
-    pub fn before_write(&self, me: &mut Participant) -> Result<Turn> {
-        self.before(me, true)
-    }
-
-    fn before(&self, me: &mut Participant, writes: bool) -> Result<Turn> {
+    /// Before the lock is taken: a replay waits for the version, and if it writes, for its readers.
+    pub fn before(&self, me: &mut Participant, writes: bool) -> Result<Turn> {
         let event = me.begin()?;
-        let Tape::Follow(follow) = &mut me.tape else { return Ok(Turn { event, contents: None }) };
+        let mut turn = Turn { event, contents: None };
+        let Tape::Follow(follow) = &mut me.tape else { return Ok(turn) };
         let came = || format!("{} object {}", if writes { "writing" } else { "reading" }, self.name);
         let step = follow.step(event, &came);
+        if matches!(step, Step::Plain) && !follow.full {
+            let own = me.seats.at(&self.place).is_some_and(|seat| self.is_own(seat, writes));
+            if !own {
+                follow.diverged(event, &step, &format!("{}, to which others came in between", came()));
+            }
+            return Ok(turn);
+        }
         let (object, version, readers, contents) = match step {
             Step::Line(Line::Read { object, version }, contents) if !writes => (object, version, None, contents),
             Step::Line(Line::Wrote { object, version, readers }, contents) if writes => {
@@ -73,10 +88,19 @@ impl Crew {
             step => follow.diverged(event, &step, &came()),
         };
         if follow.objects.get(object as usize).is_none_or(|known| *known != self.name) {
-            follow.diverged(event, &step_of(writes, object, version, readers), &came());
+            let line = line_of(writes, object, version, readers.unwrap_or(0));
+            follow.diverged(event, &Step::Line(line, None), &came());
         }
         self.wait(me, event, version, readers);
-        Ok(Turn { event, contents })
+        turn.contents = contents;
+        Ok(turn)
+    }
+
+    /// Whether the participant of that seat finds the object as it knows it, whatever others do: it knows the version, and if
+    /// it writes, nobody else does.
+    #[inline]
+    fn is_own(&self, seat: &Seat, writes: bool) -> bool {
+        seat.knows(self.version.load(Acquire)) && (!writes || self.known.load(Acquire) == 1)
     }
 
     /// Waits for a version of the object, and for as many readers of it.
@@ -86,7 +110,7 @@ impl Crew {
         let mut spins = 0;
         loop {
             let bell = self.bell.load(Acquire);
-            let (is, have) = (self.version.load(Acquire), self.readers.load(Acquire));
+            let (is, have) = (self.version.load(Acquire), self.seats.reads_of(version));
             if is > version || is == version && readers.is_some_and(|readers| have > readers) {
                 let recorded = format!("object {} at version {version}", self.name);
                 follow.reporter.diverged(event, &recorded, &format!("version {is}, read by {have}"));
@@ -110,25 +134,39 @@ impl Crew {
         }
     }
 
-    /// The lock is held for reading.
-    pub fn reads(&self, me: &mut Participant, turn: Turn, contents: &dyn Fn() -> Option<Vec<u8>>) -> Entered<'_> {
+    /// The lock is held, and only the order is captured ([`Participant::is_light`]).
+    #[inline]
+    pub fn light(&self, me: &mut Participant, writes: bool) {
+        match me.seats.at(&self.place) {
+            Some(seat) if self.is_own(seat, writes) => {
+                self.count(seat, writes);
+                me.finish_event(me.event);
+            }
+            _ => self.light_noted(me, writes),
+        }
+    }
+
+    #[cold]
+    fn light_noted(&self, me: &mut Participant, writes: bool) {
+        let turn = Turn { event: me.event, contents: None };
+        self.access(me, &turn, writes, &|| None);
+    }
+
+    /// The lock is held. A read counts; a write makes a version that its participant alone knows.
+    #[inline]
+    fn count(&self, seat: &Seat, writes: bool) {
         let version = self.version.load(Relaxed);
-        self.enter(me, turn, contents, |object| Line::Read { object, version })
+        if writes {
+            seat.learn(version + 1);
+            self.known.store(1, Release);
+            self.version.store(version + 1, Release);
+        } else if !seat.read(version) {
+            self.known.fetch_add(1, Release);
+        }
     }
 
-    /// The lock is held for writing.
-    pub fn writes(&self, me: &mut Participant, turn: Turn, contents: &dyn Fn() -> Option<Vec<u8>>) -> Entered<'_> {
-        let (version, readers) = (self.version.load(Relaxed), self.readers.load(Relaxed));
-        self.enter(me, turn, contents, |object| Line::Wrote { object, version, readers })
-    }
-
-    fn enter(
-        &self,
-        me: &mut Participant,
-        turn: Turn,
-        contents: &dyn Fn() -> Option<Vec<u8>>,
-        line: impl Fn(u32) -> Line<'static>,
-    ) -> Entered<'_> {
+    /// The lock is held.
+    pub fn access(&self, me: &mut Participant, turn: &Turn, writes: bool, contents: &dyn Fn() -> Option<Vec<u8>>) {
         if let Tape::Follow(follow) = &me.tape
             && let Some(recorded) = turn.contents
             && contents().is_some_and(|contents| contents != recorded)
@@ -137,17 +175,36 @@ impl Crew {
             let came = "contents that somebody changed without a guard, or that no lock orders";
             follow.reporter.diverged(turn.event, &what, came);
         }
+        if matches!(me.tape, Tape::Off) {
+            return;
+        }
+        let version = self.version.load(Relaxed);
+        let readers = if writes { self.seats.reads_of(version) } else { 0 };
+        self.count(&me.seats.take(&self.place, &self.seats), writes);
+        if writes {
+            self.seats.clear();
+        }
         if let Some(capture) = me.written() {
             let kept = if capture.full { contents() } else { None };
             let object = me.object_on_tape(turn.event, &self.name);
-            me.note(turn.event, &line(object), kept.as_deref());
+            me.note(turn.event, &line_of(writes, object, version, readers), kept.as_deref());
         }
-        let (counts, rings) = (!matches!(me.tape, Tape::Off), matches!(me.tape, Tape::Follow(_)));
+    }
+
+    /// What is to be done when the access ends, if anything.
+    #[inline]
+    pub fn entered(&self, me: &Participant) -> Option<Box<Entered<'_>>> {
+        let rings = matches!(me.tape, Tape::Follow(_));
+        if rings || me.guards.is_some() { Some(self.entered_counted(me, rings)) } else { None }
+    }
+
+    #[cold]
+    fn entered_counted(&self, me: &Participant, rings: bool) -> Box<Entered<'_>> {
         let guards = me.guards.clone();
         if let Some(guards) = &guards {
             guards.fetch_add(1, Relaxed);
         }
-        Entered { crew: self, counts, rings, guards }
+        Box::new(Entered { crew: self, rings, guards })
     }
 
     fn ring(&self) {
@@ -157,31 +214,13 @@ impl Crew {
     }
 }
 
-fn step_of(writes: bool, object: u32, version: u64, readers: Option<u64>) -> Step {
-    let readers = readers.unwrap_or(0);
-    let line = if writes { Line::Wrote { object, version, readers } } else { Line::Read { object, version } };
-    Step::Line(line, None)
+fn line_of(writes: bool, object: u32, version: u64, readers: u64) -> Line<'static> {
+    if writes { Line::Wrote { object, version, readers } } else { Line::Read { object, version } }
 }
 
 impl Entered<'_> {
     /// Before the lock is given back.
-    pub fn leave_read(&self) {
-        if self.counts {
-            self.crew.readers.fetch_add(1, Release);
-        }
-        self.leave();
-    }
-
-    /// Before the lock is given back.
-    pub fn leave_write(&self) {
-        if self.counts {
-            self.crew.readers.store(0, Release);
-            self.crew.version.fetch_add(1, Release);
-        }
-        self.leave();
-    }
-
-    fn leave(&self) {
+    pub fn leave(&self) {
         if let Some(guards) = &self.guards {
             guards.fetch_sub(1, Relaxed);
         }

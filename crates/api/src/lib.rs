@@ -56,6 +56,7 @@ mod proof;
 mod real;
 mod receiving;
 mod report;
+mod seat;
 mod sending;
 mod shared;
 pub mod sync;

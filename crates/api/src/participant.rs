@@ -20,6 +20,7 @@ use crate::mode::{Mode, Settings};
 use crate::noting::Noting;
 use crate::proof::Terms;
 use crate::report::tell;
+use crate::seat::Seats;
 use crate::talk::Talk;
 use crate::tcp::Tcp;
 use crate::transport::{Transport, Until, Way};
@@ -76,6 +77,8 @@ pub struct Participant {
     pub(crate) on_tape: Vec<(Arc<str>, u32)>,
     /// Objects as the tape that is written numbers them.
     pub(crate) objects: Vec<Arc<str>>,
+    /// What it knows of the shared objects that it has come to.
+    pub(crate) seats: Seats,
     /// Guards of shared objects that are held, if they are counted.
     pub(crate) guards: Option<Arc<AtomicU32>>,
 }
@@ -150,6 +153,7 @@ impl Participant {
             partners: Vec::new(),
             on_tape: Vec::new(),
             objects: Vec::new(),
+            seats: Seats::default(),
             guards: is_checked().then(Arc::default),
         })
     }
@@ -373,7 +377,18 @@ impl Participant {
         passes
     }
 
+    /// Only the order of events is captured. Then the event has been counted.
+    #[inline]
+    pub(crate) fn is_light(&mut self) -> bool {
+        let light = matches!(&self.tape, Tape::Capture(capture) if !capture.full)
+            && self.checkpoints.is_none()
+            && self.generation == forked::generation();
+        self.event += u64::from(light);
+        light
+    }
+
     /// The part that is written, if one is.
+    #[inline]
     pub(crate) fn written(&mut self) -> Option<&mut Capture> {
         match &mut self.tape {
             Tape::Capture(capture) => Some(capture),
@@ -382,6 +397,7 @@ impl Participant {
     }
 
     /// The event went plainly.
+    #[inline]
     pub(crate) fn finish_event(&mut self, event: u64) {
         if let Some(capture) = self.written() {
             capture.commit(event);

@@ -3,13 +3,13 @@
 //! Readers go in at the same time, a writer goes alone. An object has a version, raised by every writer, and counts those
 //! who have read it. A captured reader notes the version that it read; a captured writer notes the version that it found
 //! and how many had read that. A replayed reader waits for its version; a replayed writer also waits until as many have
-//! read. So readers of one version go in parallel again.
+//! read. So readers of one version go in parallel again. What nobody came between is not noted ([`crate::crew`]).
 //!
 //! In full capture the contents are noted as well, as JSON where they can be; a replay compares them, which finds whoever changed the data
 //! without a guard. A process that is replayed alone follows the same versions: all who share an object are in it.
 //!
 //! Deviations from the paper: the counts are kept by the lock that guards the data, so that no access needs two locks;
-//! and nobody polls.
+//! each reader counts in memory of its own; and nobody polls.
 
 use crate::crew::{Crew, Entered};
 use crate::error::Result;
@@ -48,12 +48,17 @@ impl<T: Serialize + DeserializeOwned> Shared<T> {
     #[inline]
     pub fn read<'a>(&'a self, me: &mut Participant) -> Result<ReadGuard<'a, T>> {
         if me.passes() {
-            return Ok(ReadGuard { data: self.readable(), _entered: Reading(None) });
+            return Ok(ReadGuard { data: self.readable(), _entered: Inside(None) });
         }
-        let step = self.crew.before_read(me)?;
+        if me.is_light() {
+            let data = self.readable();
+            self.crew.light(me, false);
+            return Ok(ReadGuard { data, _entered: Inside(self.crew.entered(me)) });
+        }
+        let turn = self.crew.before(me, false)?;
         let data = self.readable();
-        let entered = self.crew.reads(me, step, &|| serde_json::to_vec(&*data).ok());
-        Ok(ReadGuard { data, _entered: Reading(Some(entered)) })
+        self.crew.access(me, &turn, false, &|| serde_json::to_vec(&*data).ok());
+        Ok(ReadGuard { data, _entered: Inside(self.crew.entered(me)) })
     }
 
     /// Writes the object, alone.
@@ -63,12 +68,17 @@ impl<T: Serialize + DeserializeOwned> Shared<T> {
     #[inline]
     pub fn write<'a>(&'a self, me: &mut Participant) -> Result<WriteGuard<'a, T>> {
         if me.passes() {
-            return Ok(WriteGuard { data: self.writable(), _entered: Writing(None) });
+            return Ok(WriteGuard { data: self.writable(), _entered: Inside(None) });
         }
-        let step = self.crew.before_write(me)?;
+        if me.is_light() {
+            let data = self.writable();
+            self.crew.light(me, true);
+            return Ok(WriteGuard { data, _entered: Inside(self.crew.entered(me)) });
+        }
+        let turn = self.crew.before(me, true)?;
         let data = self.writable();
-        let entered = self.crew.writes(me, step, &|| serde_json::to_vec(&*data).ok());
-        Ok(WriteGuard { data, _entered: Writing(Some(entered)) })
+        self.crew.access(me, &turn, true, &|| serde_json::to_vec(&*data).ok());
+        Ok(WriteGuard { data, _entered: Inside(self.crew.entered(me)) })
     }
 
     #[inline]
@@ -98,23 +108,14 @@ impl<T> fmt::Debug for Shared<T> {
     }
 }
 
-struct Reading<'a>(Option<Entered<'a>>);
-struct Writing<'a>(Option<Entered<'a>>);
+/// Until the access ends.
+struct Inside<'a>(Option<Box<Entered<'a>>>);
 
-impl Drop for Reading<'_> {
+impl Drop for Inside<'_> {
     #[inline]
     fn drop(&mut self) {
         if let Some(entered) = &self.0 {
-            entered.leave_read();
-        }
-    }
-}
-
-impl Drop for Writing<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(entered) = &self.0 {
-            entered.leave_write();
+            entered.leave();
         }
     }
 }
@@ -122,8 +123,8 @@ impl Drop for Writing<'_> {
 /// Reading a shared object. Others may read at the same time.
 #[must_use]
 pub struct ReadGuard<'a, T> {
-    // Counted first, released then.
-    _entered: Reading<'a>,
+    // Told first, released then.
+    _entered: Inside<'a>,
     data: RwLockReadGuard<'a, T>,
 }
 
@@ -138,8 +139,8 @@ impl<T> Deref for ReadGuard<'_, T> {
 /// Writing a shared object, alone.
 #[must_use]
 pub struct WriteGuard<'a, T> {
-    // Counted first, released then.
-    _entered: Writing<'a>,
+    // Told first, released then.
+    _entered: Inside<'a>,
     data: RwLockWriteGuard<'a, T>,
 }
 

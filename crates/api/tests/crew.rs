@@ -12,12 +12,23 @@ const THREADS: usize = 3;
 const OBJECTS: usize = 2;
 const STEPS: usize = 120;
 
+/// A thread is two participants, one after the other: what one has read counts when it has left.
+const HALVES: usize = 2;
+
+fn name(seed: u64, number: usize, half: usize) -> String {
+    format!("crew-{seed}-{number}-{half}-{}", std::process::id())
+}
+
 /// What one thread does is decided by `seed`; how fast it is, by `pace`. All that it saw is returned.
 fn run(number: usize, seed: u64, pace: u64, objects: &[Shared<u64>]) -> Vec<u64> {
-    let mut me = init(&format!("crew-{seed}-{number}-{}", std::process::id())).unwrap();
+    let mut me = init(&name(seed, number, 0)).unwrap();
     let (mut dice, mut speed) = (Dice(seed * 1000 + number as u64 + 1), Dice(pace * 77 + number as u64 + 1));
     let mut seen = Vec::new();
     for step in 0..STEPS {
+        if step == STEPS / HALVES {
+            me.finish();
+            me = init(&name(seed, number, 1)).unwrap();
+        }
         (0..speed.roll(4)).for_each(|_| thread::yield_now());
         let object = &objects[dice.roll(OBJECTS as u64) as usize];
         if dice.roll(3) == 0 {
@@ -51,8 +62,8 @@ fn every_read_of_a_replay_has_the_value_that_it_had() {
         let recorded = everyone(mode, &folder, seed, seed);
         for pace in 1..=3 {
             // In one process every replay is one more life of each name.
-            for number in 0..THREADS {
-                let part = |life: &str| folder.join(format!("crew-{seed}-{number}-{}{life}.part", std::process::id()));
+            for (number, half) in (0..THREADS * HALVES).map(|at| (at / HALVES, at % HALVES)) {
+                let part = |life: &str| folder.join(format!("{}{life}.part", name(seed, number, half)));
                 std::fs::copy(part(""), part(&format!("@{}", pace + 1))).unwrap();
             }
             let replayed = everyone(Mode::Replay, &folder, seed, seed * 10 + pace);
