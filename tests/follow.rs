@@ -19,7 +19,8 @@ struct Place {
 impl Place {
     fn new(test: &str, program: &str) -> Place {
         let kit = Kit::new(env!("CARGO_BIN_EXE_retake"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("follow"));
-        let sources = ["follow/NAME.c", "NAME.c", "NAME.cc"].map(|form| programs().join(form.replace("NAME", program)));
+        let sources = ["follow/NAME.c", "follow/NAME.cc", "NAME.c", "NAME.cc"]
+            .map(|form| programs().join(form.replace("NAME", program)));
         let source = sources.iter().find(|path| path.is_file()).expect("the program's source");
         let mut fixture = Fixture::load(source).expect("a fixture");
         fixture.flags.extend(["-pthread".into(), "-g".into()]);
@@ -156,6 +157,55 @@ fn timed_waits_time_out() {
     }
 }
 
+/// Whoever blocks or spins where no call is caught is told once, and the schedule goes on.
+#[test]
+fn who_waits_outside_does_not_keep_the_baton() {
+    for (program, schedule, said, told) in [
+        (
+            "future",
+            "0,0,1,1,1,0,0,1,1,1,0",
+            "7\n",
+            "waits outside of what a schedule orders: futex at follow/future.cc:20",
+        ),
+        (
+            "future",
+            "0,0,1,1,1,1,1,1,0,0,0",
+            "7\n",
+            "waits outside of what a schedule orders: futex at follow/future.cc:20",
+        ),
+        (
+            "semaphores",
+            "0,0,1,1,0",
+            "ping\npong\nping\npong\nping\npong\n",
+            "waits outside of what a schedule orders: futex at follow/semaphores.cc:20",
+        ),
+        ("pipes", "0,0,1,1,1,1,0", "x\n", "waits outside of what a schedule orders: read at follow/pipes.c:21"),
+        ("spins", "0,0,1,1,1,1,0", "seen\n", "computes without coming to a point at follow/spins.c:19"),
+    ] {
+        let place = Place::new("outside", program);
+        let outcome = place.follow(schedule);
+        followed(&outcome, schedule);
+        assert_eq!(String::from_utf8_lossy(&outcome.stdout), said, "{program}: {}", outcome.stderr);
+        let told = format!("retake: step 2: thread 0 {told} (main)");
+        assert_eq!(outcome.stderr.matches(&told).count(), 1, "{program}: {}", outcome.stderr);
+        let replayed = place.retake(&["replay"], false);
+        assert_eq!(String::from_utf8_lossy(&replayed.stdout), said, "{program}: {}", replayed.stderr);
+    }
+}
+
+/// The main thread's end is a point like any other's.
+#[test]
+fn the_main_thread_may_leave_before_the_others() {
+    let place = Place::new("leaves", "main_leaves");
+    for schedule in ["0,0,0,1,1,1,1", "0,0,1,1,1,0,1", "0,1,1,1,1,0,0"] {
+        let outcome = place.follow(schedule);
+        followed(&outcome, schedule);
+        assert_eq!(String::from_utf8_lossy(&outcome.stdout), "alone\n", "{schedule}");
+    }
+    let explored = place.retake(&["explore", "--runs", "20"], true);
+    assert_eq!(explored.ended, 0, "{}", explored.stderr);
+}
+
 #[test]
 fn the_end_of_a_schedule_hangs_stops_or_resumes() {
     let place = Place::new("then", "simple");
@@ -194,6 +244,8 @@ fn a_schedule_that_cannot_be_followed_is_refused_with_the_reason() {
         ("tries", "cannot_return", "points all\n0,0,0=EBUSY"),
         ("tries", "no_such_outcome", "points all\n0,0,1,1=maybe"),
         ("tries", "says_too_much", "0,0,1,1=EBUSY"),
+        ("future", "waits_outside", "0,0,0,1"),
+        ("future", "waits_outside_at_last", "0,0"),
     ] {
         let place = Place::new(name, program);
         let file = place.dir.join("schedule.txt");
@@ -238,6 +290,8 @@ fn a_take_is_followed_as_a_schedule() {
         // Owners that have died; unlocked by others than who locked.
         "mutex_robust",
         "mutex_relay",
+        // Barriers that are not seen.
+        "team",
         // Who runs what is run once; C++'s own locks.
         "cxx_once",
         "cxx_static",

@@ -7,6 +7,7 @@ use crate::status::{Status, say};
 use crate::symbols::{Place, Symbols};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
+use std::time::{Duration, Instant};
 
 /// What becomes of a program that has deadlocked.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -17,11 +18,16 @@ pub enum OnDeadlock {
     Stop,
 }
 
+/// A process that is about to end has ended by then.
+const ENDS: Duration = Duration::from_secs(1);
+
 /// Tells of a deadlock as soon as one is found.
 pub struct Watch<'a> {
     session: &'a Mapped,
     on_deadlock: OnDeadlock,
     told: bool,
+    /// Since when there is something to tell, and no name for it.
+    since: Option<Instant>,
     /// Nothing is said; what was found is kept.
     is_silent: bool,
     found: Option<Told>,
@@ -29,7 +35,7 @@ pub struct Watch<'a> {
 
 impl Watch<'_> {
     pub fn new(session: &Mapped, on_deadlock: OnDeadlock) -> Watch<'_> {
-        Watch { session, on_deadlock, told: false, is_silent: false, found: None }
+        Watch { session, on_deadlock, told: false, since: None, is_silent: false, found: None }
     }
 
     /// One that says nothing.
@@ -59,9 +65,14 @@ impl Watch<'_> {
 
     pub fn look(&mut self) -> Verdict {
         let Some(text) = self.session.deadlock().filter(|_| !self.told) else { return Verdict::GoOn };
-        self.told = true;
         let found = Deadlock::parse(&text);
-        self.tell(found.told(&mut Symbols::of_process(&found.process, found.pid)));
+        let mut symbols = Symbols::of_process(&found.process, found.pid);
+        // If it has just ended, its tape knows more. It may also be one that does not let itself be looked at.
+        if !symbols.knows(&found.process) && self.since.get_or_insert_with(Instant::now).elapsed() < ENDS {
+            return Verdict::GoOn;
+        }
+        self.told = true;
+        self.tell(found.told(&mut symbols));
         match self.on_deadlock {
             OnDeadlock::Hang => Verdict::GoOn,
             OnDeadlock::Stop => Verdict::Stop { pid: found.pid, ended: Ended::Exit(Status::Deadlock as i32) },

@@ -6,13 +6,14 @@ use crate::Ending;
 use crate::deadlock::OnDeadlock;
 use crate::facts::Ended;
 use crate::launch::Verdict;
+use crate::outside;
 use crate::record;
 use crate::schedule::Schedule;
 use crate::session::{Mapped, create_map};
 use crate::status::{Failure, Result, Status, say};
 use crate::symbols::Symbols;
 use crate::words;
-use retake_tape::schedule::{FILE, Header, MAGIC, NOBODY, size, then};
+use retake_tape::schedule::{FILE, Header, NOBODY, size, then};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
@@ -70,20 +71,13 @@ impl Plan {
     pub fn write(&self, take: &Path) -> Result<Following<'_>> {
         let length = self.schedule.steps.len();
         let (at, _) = create_map(&take.join(FILE), size(length))?;
-        let header = Header {
-            magic: MAGIC,
-            length: length as u32,
-            points: self.schedule.points,
-            then: match self.then {
-                Then::Hang => then::HANG,
-                Then::Stop => then::STOP,
-                Then::Resume => then::RESUME,
-            },
-            verbose: self.verbose.into(),
-            step: AtomicU32::new(0),
-            ended: AtomicU32::new(0),
+        let then = match self.then {
+            Then::Hang => then::HANG,
+            Then::Stop => then::STOP,
+            Then::Resume => then::RESUME,
         };
-        let following = Following { plan: self, at: at.cast(), told: false };
+        let header = Header::new(length as u32, self.schedule.points, then, self.verbose);
+        let following = Following { plan: self, at: at.cast(), told: false, outside: outside::Watch::default() };
         // SAFETY: the file is large enough for the header and its lists, and nobody else has it yet.
         unsafe { following.at.write(header) };
         let [given, followed, outcomes] = following.lists();
@@ -102,11 +96,12 @@ pub struct Following<'a> {
     /// Mapped as long as this process runs.
     at: *mut Header,
     told: bool,
+    outside: outside::Watch,
 }
 
 impl Following<'_> {
-    fn header(&self) -> &Header {
-        // SAFETY: written by `write`; what others change of it are atomics.
+    fn header(&self) -> &'static Header {
+        // SAFETY: written by `write`; what others change of it are atomics. Mapped as long as this process runs.
         unsafe { &*self.at }
     }
 
@@ -121,6 +116,7 @@ impl Following<'_> {
 
     /// Called now and then while the program runs.
     pub fn look(&mut self, child: i32) -> Verdict {
+        self.outside.look(self.header(), child);
         if self.told || self.header().ended.load(Acquire) == 0 {
             return Verdict::GoOn;
         }
@@ -134,6 +130,11 @@ impl Following<'_> {
             Then::Resume => say(format_args!("the schedule is at its end ({all}); the program goes on freely")),
         }
         Verdict::GoOn
+    }
+
+    /// Tells of threads that were outside just before the program ended.
+    pub fn look_back(&mut self, symbols: &mut Symbols) {
+        self.outside.tell(self.header(), symbols);
     }
 
     /// What came of it: the schedule followed is compared with the schedule given.
@@ -215,6 +216,12 @@ impl Refused {
             if !self.holders.is_empty() {
                 text += &format!(", which waits for thread {}", self.holders.join(", "));
             }
+        }
+        if self.object.is_none()
+            && let Some(place) = symbols.first_known(&self.process, &self.pcs)
+            && self.why.starts_with("it waits")
+        {
+            text += &format!(", at {place}");
         }
         text += &match &self.could[..] {
             [] => "; no thread could run".to_owned(),

@@ -26,6 +26,7 @@ mod manual;
 mod messages;
 mod names;
 mod optimize;
+mod outside;
 mod pack;
 mod parts;
 mod promote;

@@ -229,13 +229,18 @@ impl Recording {
         facts.aslr_off = ran.aslr_off;
         let ended = if refused { Ended::Exit(Status::Infeasible as i32) } else { ran.ended };
         // From here on the program has run: whatever fails, retake ends as it ended.
-        if let Err(failure) = self.conclude(&session, &mut facts, ended) {
-            eprintln!("{failure}");
-        }
+        let sealed = self.seal(&session, &mut facts, ended);
         let tapes: Vec<_> = take::files(&self.dir, TAPE_ENDING).unwrap_or_default();
         let tapes: Vec<_> = tapes.iter().filter_map(|path| take::load(path).ok()).collect();
         let mut symbols = Symbols::new(&tapes);
+        // What was found while the program ran comes first, even if there was no time to tell it then.
         deadlock.look_back(&mut symbols);
+        if let Some(following) = &mut following {
+            following.look_back(&mut symbols);
+        }
+        if let Err(failure) = sealed.and_then(|sealed| self.conclude(&session, &mut facts, ended, sealed)) {
+            eprintln!("{failure}");
+        }
         let label = self.label(&facts);
         let mut ending = Ending::Like(ran.ended);
         if let Some(Err(failure)) = following.map(|it| it.compare(&session, &mut symbols, &label)) {
@@ -288,7 +293,8 @@ impl Recording {
         chosen.iter().filter(|(asked, _)| *asked).map(|(_, flag)| flag).sum()
     }
 
-    fn conclude(&self, session: &Mapped, facts: &mut Facts, ended: Ended) -> Result<()> {
+    /// Seals the take. Whether it is complete.
+    fn seal(&self, session: &Mapped, facts: &mut Facts, ended: Ended) -> Result<bool> {
         if session.processes.load(Acquire) == 0 {
             let _ = fs::remove_dir_all(&self.dir);
             return Err(self.shim_not_loaded());
@@ -301,6 +307,10 @@ impl Recording {
             std::thread::sleep(RANKS_END / 100);
             sealed = take::finish(&self.dir, facts, Some(ended))?;
         }
+        Ok(sealed)
+    }
+
+    fn conclude(&self, session: &Mapped, facts: &mut Facts, ended: Ended, sealed: bool) -> Result<()> {
         if ended == Ended::Exit(0) && self.args.keep == Keep::Failing && sealed {
             fs::remove_dir_all(&self.dir).because(|| format!("cannot remove {}", self.dir.display()))?;
             if self.args.verbose {

@@ -93,6 +93,13 @@ pub struct Symbols {
     present: bool,
 }
 
+/// What is in memory where. The kernel does not tell it of a main thread that has ended, but of the others.
+fn maps_of(pid: i32) -> String {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let mut maps = tasks.filter_map(|task| fs::read_to_string(task.path().join("maps")).ok());
+    maps.find(|maps| !maps.is_empty()).unwrap_or_default()
+}
+
 impl Symbols {
     /// Takes the modules from the notes on the tapes.
     pub fn new(tapes: &[Tape]) -> Symbols {
@@ -114,7 +121,7 @@ impl Symbols {
 
     /// Takes the modules from a process that still runs.
     pub fn of_process(process: &str, pid: i32) -> Symbols {
-        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        let maps = maps_of(pid);
         let mut modules: Vec<Module> = Vec::new();
         for line in maps.lines() {
             // start-end flags offset device inode path
@@ -135,6 +142,11 @@ impl Symbols {
             }
         }
         Symbols { present: true, modules: HashMap::from([(process.to_owned(), modules)]), ..Symbols::default() }
+    }
+
+    /// Whether it is known what the process has in memory.
+    pub fn knows(&self, process: &str) -> bool {
+        self.modules.get(process).is_some_and(|modules| !modules.is_empty())
     }
 
     /// The full address in a module of which only the lower half is known.

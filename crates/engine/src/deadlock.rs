@@ -101,6 +101,9 @@ pub enum Need<'a> {
 pub type Needs = fn(wanted: Wanted, thread: &Thread) -> Need<'static>;
 /// The stack of a blocked thread.
 pub type StackOf = fn(thread: &Thread) -> [u64; STACK];
+/// Holds a thread that computes, if it does so outside of the shim, and calls a function with its stack meanwhile. Whether
+/// it could be held.
+pub type WhileHeld = fn(thread: &Thread, body: &mut dyn FnMut(&[u64; STACK])) -> bool;
 /// What must be known of an object now to tell later whether it has come.
 pub type Mark = fn(kind: u32, object: usize, thread: &Thread) -> u64;
 /// From where its holder obtained the object: the lower half of a return address, or 0.
@@ -113,6 +116,9 @@ pub struct Surface {
     pub mark: Mark,
     pub needs: Needs,
     pub stack_of: StackOf,
+    pub while_held: WhileHeld,
+    /// Whether a handler of the program's could run.
+    pub has_handlers: fn() -> bool,
     pub since: Since,
 }
 
@@ -286,6 +292,21 @@ pub fn is_there(wanted: Wanted, thread: &Thread) -> bool {
 /// Whether what the thread wants is there, or can come without any thread of this process.
 pub fn may_come(wanted: Wanted, thread: &Thread) -> bool {
     surface().is_none_or(|surface| matches!((surface.needs)(wanted, thread), Need::Nothing | Need::Outside))
+}
+
+/// The stack of another thread, which is blocked in a call that a signal does not end.
+pub(crate) fn stack_of(thread: &Thread) -> [u64; STACK] {
+    surface().map_or([0; STACK], |surface| LOCK.with(|| (surface.stack_of)(thread)))
+}
+
+/// Calls `body` with the stack of another thread, which computes, while it is held. Whether it could be.
+pub(crate) fn while_held(thread: &Thread, body: &mut dyn FnMut(&[u64; STACK])) -> bool {
+    surface().is_some_and(|surface| LOCK.with(|| (surface.while_held)(thread, body)))
+}
+
+/// Whether a handler of the program's could run, and wake anybody.
+pub(crate) fn has_handlers() -> bool {
+    surface().is_none_or(|surface| (surface.has_handlers)())
 }
 
 /// The names of those whom the thread waits for.

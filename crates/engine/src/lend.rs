@@ -6,6 +6,7 @@
 use crate::clock;
 use crate::deadlock::{Wanted, want};
 use crate::explore::{self, About};
+use crate::outside;
 use crate::schedule::{by_index, explores, header, name, name_next, next_step, refuse_busy, scheduled, threads, wait};
 use crate::thread::Thread;
 use core::ptr::null_mut;
@@ -84,13 +85,28 @@ pub fn until(op: Op, object: usize, done: impl Fn() -> bool) {
 }
 
 fn lend(thread: &mut Thread, header: &Header) {
+    outside::hold(thread);
     let length = LENDERS_LEN.load(Relaxed);
+    lends(thread, header);
+    LENDERS[length].store(thread, Relaxed);
+    LENDERS_LEN.store(length + 1, Relaxed);
+    give_on(thread, header);
+    wait(thread);
+}
+
+/// The thread's step goes on beside those behind it.
+pub(crate) fn lends(thread: &Thread, header: &Header) {
     if thread.part.lent.load(Relaxed) == 0 {
         let step = header.step.fetch_add(1, AcqRel) + 1;
         thread.part.lent.store(step, Relaxed);
     }
-    LENDERS[length].store(thread, Relaxed);
-    LENDERS_LEN.store(length + 1, Relaxed);
+}
+
+/// Whoever is named next has its step, or one who waits looks whether it can go on.
+pub(crate) fn give_on(thread: &Thread, header: &Header) {
+    if let Some(back) = outside::next_back() {
+        return name(back);
+    }
     let next = header.step.load(Relaxed) as usize;
     let index = threads(header).get(next).map(|entry| entry.load(Relaxed));
     let is_lender = |index| by_index(index).is_some_and(|next| next.part.lent.load(Relaxed) != 0);
@@ -99,6 +115,7 @@ fn lend(thread: &mut Thread, header: &Header) {
     } else if let Some(lender) = pop() {
         LOOKED.store(true, Relaxed);
         name(lender);
+    } else {
+        name_next(thread, next);
     }
-    wait(thread);
 }

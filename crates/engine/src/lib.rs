@@ -20,6 +20,7 @@ pub mod lend;
 pub mod lock;
 pub mod messages;
 pub mod objects;
+pub mod outside;
 pub mod park;
 pub mod process;
 pub mod ranks;

@@ -68,13 +68,15 @@ pub struct Refusal<'a> {
     pub due: u32,
     pub blocked: Option<(Op, usize)>,
     pub why: &'a str,
+    /// Where the thread that was due is, innermost first.
+    pub pcs: &'a [u64],
 }
 
 /// The schedule cannot be followed.
 #[cold]
 pub fn infeasible(thread: &Thread, refusal: &Refusal<'_>) -> ! {
     write(|lines| {
-        head(lines, "infeasible", thread, refusal.blocked.map(|(op, _)| op));
+        head_at(lines, "infeasible", thread, refusal.blocked.map(|(op, _)| op), refusal.pcs);
         lines.push(b"step=").push_number(u64::from(refusal.step) + 1).push(b"\nsteps=");
         lines.push_number(refusal.length.into()).push(b"\ndue=").push_number(refusal.due.into());
         lines.push(b"\nrecorded=").push(refusal.why.as_bytes()).push(b"\n");
@@ -85,7 +87,7 @@ pub fn infeasible(thread: &Thread, refusal: &Refusal<'_>) -> ! {
             });
         }
         thread::each(|other| {
-            let due = other.part.index == refusal.due && refusal.blocked.is_some();
+            let due = other.part.index == refusal.due;
             if other.in_use.load(Acquire) == 1 && !due && schedule::could_run(other) {
                 lines.push(b"could=").push_number(other.part.index.into()).push(b"\n");
             }
@@ -110,13 +112,17 @@ pub fn tell_step(step: usize, index: u32, name: &[u8], op: u32, object: usize) {
 }
 
 fn head(lines: &mut Path<'_>, what: &str, thread: &Thread, op: Option<Op>) {
+    head_at(lines, what, thread, op, &callers());
+}
+
+fn head_at(lines: &mut Path<'_>, what: &str, thread: &Thread, op: Option<Op>, pcs: &[u64]) {
     lines.push(b"what=").push(what.as_bytes()).push(b"\nprocess=").push(process::get().name());
     lines.push(b"\nthread=").push(thread.name()).push(b"\nevent=").push_number(thread.count() + 1);
     if let Some(op) = op {
         lines.push(b"\ncame=").push(op.word().as_bytes());
     }
     lines.push(b"\npcs=");
-    for pc in callers().iter().take_while(|pc| **pc != 0) {
+    for pc in pcs.iter().take_while(|pc| **pc != 0) {
         lines.push_hex(*pc).push(b",");
     }
     lines.push(b"\n");

@@ -6,14 +6,16 @@
 //!
 //! Deviations from the thesis: only the thread that is named is woken; what a thread wants is known, so that a schedule
 //! that cannot be followed is refused with the reason; a thread that comes out of a condition wait waits for its turn;
-//! a thread that yields again and again waits for somebody, and lends the baton to whoever is named next ([`crate::lend`]);
+//! a thread that yields again and again waits for somebody, and lends the baton to whoever is named next ([`crate::lend`]),
+//! and so does one that blocks or spins where Retake does not see it ([`crate::outside`]);
 //! with [`points::ALL`] every operation is a point, and a step may say what its operation returns.
 //!
 //! Following is a way of recording: the take that it makes replays like any other. Exploring is the same with a strategy
 //! in the place of the list: [`crate::explore`] then says who goes on, and every operation is a point, before it and,
 //! where it gives something to others, behind it as well.
 //!
-//! Law: whoever runs has the baton, so that what is here needs no lock. Threads that Retake did not see being created,
+//! Law: whoever runs has the baton, so that what is here needs no lock; one that lost it outside waits for it before it does
+//! anything here. Threads that Retake did not see being created,
 //! and destructors that run when a thread's function has ended, are not scheduled.
 
 use crate::baton;
@@ -21,6 +23,7 @@ use crate::clock;
 use crate::deadlock::{self, Wanted, want};
 use crate::explore::{self, About, Explored};
 use crate::lend;
+use crate::outside::{self, Seen};
 use crate::process;
 use crate::report::{self, Refusal};
 use crate::sys;
@@ -49,6 +52,10 @@ pub struct Part {
     /// Yields in this step, and which step it is, if the baton is lent to those behind it.
     pub yields: AtomicU32,
     pub lent: AtomicU32,
+    /// It waits for its turn.
+    pub waits: AtomicBool,
+    /// See [`outside`].
+    pub away: outside::Away,
     /// The condition that it waits for, since when, and the signal that woke it.
     pub condition: AtomicUsize,
     pub arrived: AtomicU64,
@@ -196,7 +203,9 @@ pub(crate) fn scheduled() -> Option<&'static mut Thread> {
     if !is_on() {
         return None;
     }
-    turn::enter().filter(|thread| thread.part.on.load(Relaxed))
+    let thread = turn::enter().filter(|thread| thread.part.on.load(Relaxed))?;
+    outside::come_back(thread);
+    Some(thread)
 }
 
 /// Whether the calling thread is scheduled now.
@@ -288,19 +297,25 @@ fn hoped(op: Op) -> u32 {
 /// Ends the running thread's step and names the next one, unless somebody has lent the baton.
 fn step(thread: &mut Thread) {
     let Some(header) = header() else { return };
+    outside::hold(thread);
     thread.part.yields.store(0, Relaxed);
     let lent = thread.part.lent.swap(0, Relaxed);
     if lent != 0 {
         note_followed(header, lent as usize - 1, thread);
-        return name_next(thread, header.step.load(Relaxed) as usize);
+    } else {
+        let done = header.step.load(Relaxed);
+        note_followed(header, done as usize, thread);
+        header.step.store(done + 1, Release);
     }
-    let done = header.step.load(Relaxed) as usize;
-    note_followed(header, done, thread);
-    header.step.store(done as u32 + 1, Release);
-    if let Some(lender) = lend::pop() {
+    if let Some(back) = outside::next_back() {
+        return name(back);
+    }
+    if lent == 0
+        && let Some(lender) = lend::pop()
+    {
         return name(lender);
     }
-    name_next(thread, done + 1);
+    name_next(thread, header.step.load(Relaxed) as usize);
 }
 
 fn note_followed(header: &Header, step: usize, thread: &Thread) {
@@ -309,7 +324,7 @@ fn note_followed(header: &Header, step: usize, thread: &Thread) {
     }
 }
 
-pub(crate) fn name_next(thread: &mut Thread, step: usize) {
+pub(crate) fn name_next(thread: &Thread, step: usize) {
     let Some(header) = header() else { return };
     if step >= header.length as usize {
         return end_of_schedule(header);
@@ -330,6 +345,7 @@ pub(crate) fn name_next(thread: &mut Thread, step: usize) {
 
 /// It is that thread's turn.
 pub(crate) fn name(next: &Thread) {
+    outside::give(next);
     let word = &next.part.turn;
     word.store(1, SeqCst);
     let own = thread::current().is_some_and(|thread| core::ptr::eq(thread, next));
@@ -352,24 +368,29 @@ fn end_of_schedule(header: &Header) {
 
 /// A short wait spins: giving the baton on and getting it back is quick if there is a processor for each.
 const SPINS: u32 = 400;
-const LOOK_NS: u64 = 50_000_000;
+const LOOK_NS: u64 = 20_000_000;
 
-/// Waits until `thread` is named.
+/// Waits until `thread` is named. Whoever waits long looks what has become of the one who has the baton.
 pub(crate) fn wait(thread: &mut Thread) {
     let word = &thread.part.turn as *const AtomicU32;
     // SAFETY: the thread's own word; signals are deferred meanwhile, so that no handler runs without the baton.
     let word = unsafe { &*word };
     thread.begin();
-    let mut spins = 0;
+    thread.part.waits.store(true, SeqCst);
+    let (mut spins, mut seen) = (0, Seen::default());
     while word.load(Acquire) == 0 && is_on() {
         spins += 1;
         if spins < SPINS && process::get().processors > 1 {
             core::hint::spin_loop();
         } else {
             // SAFETY: as above.
-            unsafe { sys::futex_wait(word.as_ptr(), 0, LOOK_NS) };
+            let late = unsafe { sys::futex_wait(word.as_ptr(), 0, LOOK_NS) };
+            if late && word.load(Acquire) == 0 && is_on() {
+                outside::look(thread, &mut seen);
+            }
         }
     }
+    thread.part.waits.store(false, SeqCst);
     word.store(0, Relaxed);
     thread.finish();
 }
@@ -436,6 +457,7 @@ pub fn ends() {
 
 /// What is scheduled of the thread is over: the next one is named.
 pub fn has_ended(thread: &mut Thread) {
+    outside::come_back(thread);
     if !thread.part.on.swap(false, SeqCst) {
         baton::ends_again(thread);
     } else if explores() {
@@ -504,12 +526,18 @@ pub(crate) fn refuse_busy(thread: &mut Thread, op: Op, object: usize, why: &str)
 
 /// Ends the process: the schedule cannot be followed.
 fn refuse(thread: &Thread, due: u32, blocked: Option<(Op, usize)>, why: &str) -> ! {
+    refuse_at(thread, due, blocked, why, report::callers().as_slice())
+}
+
+/// The same, of a thread that is elsewhere: where is told by `pcs`.
+pub(crate) fn refuse_at(thread: &Thread, due: u32, blocked: Option<(Op, usize)>, why: &str, pcs: &[u64]) -> ! {
     let (step, length) = header().map_or((0, 0), |header| (header.step.load(Relaxed), header.length));
-    report::infeasible(thread, &Refusal { step, length, due, blocked, why })
+    report::infeasible(thread, &Refusal { step, length, due, blocked, why, pcs })
 }
 
 /// Whether the thread could go on if it were named.
 pub fn could_run(thread: &Thread) -> bool {
     let wanted = thread.want.get();
-    thread.part.on.load(Relaxed) && (wanted.kind == want::NOTHING || deadlock::is_there(wanted, thread))
+    let is_here = thread.part.on.load(Relaxed) && !thread.part.away.is_away();
+    is_here && (wanted.kind == want::NOTHING || deadlock::is_there(wanted, thread))
 }

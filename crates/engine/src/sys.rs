@@ -290,23 +290,43 @@ pub fn cpu_ns_of(tid: u32) -> i64 {
 
 /// Whether thread `tid` of this process sleeps in the kernel.
 pub fn is_asleep(tid: u32) -> bool {
+    state_of(tid) == Some(b'S')
+}
+
+/// What thread `tid` of this process does, in the kernel's letters; nothing if it is gone.
+pub fn state_of(tid: u32) -> Option<u8> {
+    let mut room = [0u8; 256];
+    // The state stands behind the name, which may hold anything.
+    let text = tell_of(tid, b"/stat", &mut room)?;
+    text.iter().rposition(|byte| *byte == b')').and_then(|at| text.get(at + 2)).copied()
+}
+
+/// The system call that thread `tid` of this process waits in, and its second argument; nothing if that cannot be told.
+pub fn call_of(tid: u32) -> Option<(u32, u64)> {
+    let mut room = [0u8; 256];
+    let text = core::str::from_utf8(tell_of(tid, b"/syscall", &mut room)?).ok()?;
+    let mut words = text.split_ascii_whitespace();
+    let number = words.next()?.parse().ok()?;
+    let second = u64::from_str_radix(words.nth(1)?.strip_prefix("0x")?, 16).ok()?;
+    Some((number, second))
+}
+
+/// The first bytes of what the kernel tells of thread `tid` of this process in that file.
+fn tell_of<'a>(tid: u32, file: &[u8], text: &'a mut [u8]) -> Option<&'a [u8]> {
     let mut room = [0u8; 64];
     let mut path = crate::store::Path { to: &mut room, length: 0 };
-    if !path.push(b"/proc/self/task/").push_number(tid.into()).push(b"/stat").finish() {
-        return false;
+    if !path.push(b"/proc/self/task/").push_number(tid.into()).push(file).finish() {
+        return None;
     }
-    let mut text = [0u8; 256];
     // SAFETY: the path ends in a zero byte, and the buffer is as long as said.
     let length = unsafe {
         let fd = openat(libc::AT_FDCWD as usize, room.as_ptr() as usize, libc::O_CLOEXEC as usize, 0);
         if fd < 0 {
-            return false;
+            return None;
         }
         let length = pread(fd as usize, text.as_mut_ptr() as usize, text.len(), 0);
         close(fd as usize);
-        length.max(0) as usize
+        length
     };
-    // The state stands behind the name, which may hold anything.
-    let text = &text[..length];
-    text.iter().rposition(|byte| *byte == b')').and_then(|at| text.get(at + 2)) == Some(&b'S')
+    text.get(..usize::try_from(length).ok()?)
 }

@@ -12,7 +12,14 @@ use retake_engine::thread::{self, Thread};
 use retake_engine::turn;
 
 /// What the engine is told of this surface.
-pub static SURFACE: Surface = Surface { mark, needs, stack_of: stack::of, since };
+pub static SURFACE: Surface = Surface {
+    mark,
+    needs,
+    stack_of: stack::of,
+    while_held: stack::while_held,
+    has_handlers: signal::has_handlers,
+    since,
+};
 
 /// Somebody was cancelled who is not known by its handle yet: it may be anyone.
 pub static STRAY_CANCEL: AtomicBool = AtomicBool::new(false);

@@ -198,6 +198,26 @@ impl Drop for AtEnd {
     }
 }
 
+/// The main thread has no function of ours around it. If it leaves by `pthread_exit`, what it had for a key is destroyed; if
+/// the process ends, that is not.
+pub fn watch_main() {
+    unsafe extern "C-unwind" fn main_ended(_: *mut c_void) {
+        drop(AtEnd);
+    }
+    if turn::enter().is_none() {
+        return;
+    }
+    let mut key = 0;
+    // SAFETY: a key of ours, with a value that nobody looks at.
+    unsafe {
+        if real::pthread_key_create(&raw mut key, Some(main_ended)) == 0 {
+            libc::pthread_setspecific(key, (&raw const WATCHED).cast());
+        }
+    }
+}
+
+static WATCHED: u8 = 0;
+
 unsafe fn join_by(
     op: Op,
     t: pthread_t,
