@@ -74,6 +74,9 @@ fn check(kit: &Kit, mpi: Mpi, fixture: &Fixture) -> Result<(), String> {
     // Two Open MPIs that start at once get in each other's way in a folder that they share.
     let mut kit = kit.clone();
     kit.environment.push(("TMPDIR".into(), scratch.clone()));
+    if fixture.name == "spawn" {
+        hosts::with_tcp(&mut kit);
+    }
     let args = ["-np".to_string(), fixture.ranks.to_string(), program.to_string_lossy().into_owned()];
     // Starting ranks is slow: the first library is tried as often as the header says, the others a few times.
     let replays = if mpi.name == ALL[0].name { fixture.replays } else { fixture.replays.div_ceil(4) };

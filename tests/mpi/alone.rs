@@ -89,14 +89,17 @@ impl Jobs {
 
     pub fn not_alone(&self) -> Said {
         let (kit, scratch) = self.begin("not_alone")?;
-        let program = self.compiled(ALL[0], "one_sided")?;
-        let record = ["record", "--full", "-o", "take", "--", ALL[0].run, "-np", "3", &program];
-        let recorded = retake(&kit, &scratch, &record)?;
-        let words = "rank:0, rank:1, rank:2 called MPI_Fetch_and_op";
-        must(recorded.stderr.contains(words), "it is not told", &recorded)?;
-        let refused = retake(&kit, &scratch, &["replay", "--only", "rank:1", "take"])?;
-        let words = "rank:1 cannot be replayed alone: it called MPI_Fetch_and_op";
-        must(refused.ended == 125 && refused.stderr.contains(words), "it is not refused", &refused)?;
+        let several = "MPI in several threads at once (MPI_THREAD_MULTIPLE)";
+        let all = "rank:0, rank:1, rank:2";
+        for (name, callers, call) in [("one_sided", all, "MPI_Fetch_and_op"), ("several_threads", "rank:0", several)] {
+            let program = self.compiled(ALL[0], name)?;
+            let record = ["record", "--full", "-o", name, "--", ALL[0].run, "-np", "3", &program];
+            let recorded = retake(&kit, &scratch, &record)?;
+            must(recorded.stderr.contains(&format!("{callers} called {call}")), "it is not told", &recorded)?;
+            let refused = retake(&kit, &scratch, &["replay", "--only", "rank:0", name])?;
+            let words = format!("rank:0 cannot be replayed alone: it called {call}");
+            must(refused.ended == 125 && refused.stderr.contains(&words), "it is not refused", &refused)?;
+        }
         let light = ["record", "-q", "-o", "light", "--", ALL[0].run, "-np", "3", &self.compiled(ALL[0], "recv_any")?];
         retake(&kit, &scratch, &light)?;
         let refused = retake(&kit, &scratch, &["replay", "--only", "rank:1", "light"])?;

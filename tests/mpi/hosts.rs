@@ -1,4 +1,4 @@
-//! Ranks that are started by a remote shell, on what is another host to MPI.
+//! Ranks that come to a job by other ways than a launcher on this host: started by the job itself, or by a remote shell.
 
 use crate::ALL;
 use crate::jobs::{Jobs, Said, must};
@@ -7,14 +7,31 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-/// Shared memory does not reach ranks of what is another host: those talk over loopback.
-fn with_tcp(kit: &mut Kit) {
+/// Shared memory does not reach ranks of another job, or of what is another host: those talk over loopback.
+pub fn with_tcp(kit: &mut Kit) {
     for (name, value) in [("OMPI_MCA_btl", "self,vader,tcp"), ("OMPI_MCA_btl_tcp_if_include", "lo")] {
         kit.environment.push((name.into(), value.into()));
     }
 }
 
 impl Jobs {
+    /// Each rank that a job starts has its name, and runs alone. That the whole job comes back is shown by the fixture.
+    pub fn spawned(&self) -> Said {
+        let (mut kit, scratch) = self.begin("spawned")?;
+        with_tcp(&mut kit);
+        let program = self.compiled(ALL[0], "spawn")?;
+        let retake = |args: &[&str]| run(kit.retake(&scratch).args(args), &scratch, kit.limits);
+        let recorded = retake(&["record", "-q", "--full", "-o", "take", "--", ALL[0].run, "-np", "2", &program])?;
+        must(recorded.ended == 0 && !recorded.stdout.is_empty(), "the recording failed", &recorded)?;
+        let started = ["rank:0.1.rank:0", "rank:0.1.rank:1", "rank:1.2.rank:0", "rank:1.2.rank:1"];
+        for name in started.into_iter().chain(["rank:0", "rank:1"]) {
+            let alone = retake(&["replay", "--check", "--only", name, "take"])?;
+            let expected: &[u8] = if name == "rank:0" { &recorded.stdout } else { b"" };
+            must(alone.ended == 0 && alone.stdout == expected, &format!("{name} alone"), &alone)?;
+        }
+        Ok(())
+    }
+
     /// Two hosts that are this machine under other names, reached by a remote shell that hands no variable on. Then one of
     /// them does not see the take's directory.
     pub fn two_hosts(&self) -> Said {

@@ -42,6 +42,7 @@ pub fn tests(root: &Path, environment: Vec<(String, PathBuf)>) -> Vec<Test> {
     add("mplrs".into(), Box::new(Jobs::mplrs));
     add("hpcc".into(), Box::new(Jobs::hpcc));
     add("one_rank_under_gdb".into(), Box::new(Jobs::debugged));
+    add("ranks_that_a_job_starts".into(), Box::new(Jobs::spawned));
     add("ranks_on_two_hosts".into(), Box::new(Jobs::two_hosts));
     add("killed_rank".into(), Box::new(Jobs::killed_rank));
     add("script_with_two_jobs".into(), Box::new(Jobs::script));

@@ -11,7 +11,7 @@ use retake_tape::entry::{Entry, note};
 use retake_tape::layout::{born, kind};
 use retake_tape::part::{Line, fact};
 use retake_tape::reader::Tape;
-use retake_tape::session::{MEETING, NEXT_PART_ENDING, PART_ENDING, ROOT_NAME};
+use retake_tape::session::{MEETING, NEXT_PART_ENDING, PART_ENDING, RANK_NAME, ROOT_NAME};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -154,8 +154,11 @@ impl Alone {
                 format!("{name} cannot be replayed alone: the take holds the order of its messages, not the contents");
             return Err(Failure::own(what).next(format!("retake record --full -- {}", take.facts.command())));
         };
-        // What it executed is a part of it.
-        let inside = |tape: &&Tape| tape.name() == name || tape.name().starts_with(&format!("{name}."));
+        // What it executed is a part of it; ranks that it started are not.
+        let inside = |tape: &&Tape| match tape.name().strip_prefix(&name) {
+            Some(rest) => rest.is_empty() || rest.starts_with('.') && !rest.contains(RANK_NAME),
+            None => false,
+        };
         let calls: BTreeSet<_> = tapes.iter().filter(inside).flat_map(|tape| notes(tape, note::NOT_ALONE)).collect();
         if !calls.is_empty() {
             let calls: Vec<_> = calls.iter().map(|call| String::from_utf8_lossy(call)).collect();

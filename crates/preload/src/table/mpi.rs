@@ -3,8 +3,8 @@
 //! Each function is exported under its own name and under its profiling name: Open MPI's Fortran library calls the
 //! latter. `real` is the library's function by its profiling name, wherever the library was loaded.
 
-use crate::handle::mpi::{complete, persistent, probe, receive, world};
-use libc::c_int;
+use crate::handle::mpi::{complete, persistent, probe, receive, spawn, world};
+use libc::{c_char, c_int};
 
 /// As `interpose!`, for MPI's two names of each function.
 macro_rules! interpose_mpi {
@@ -39,7 +39,13 @@ macro_rules! interpose_mpi {
             $( library_function!($name ($($arg: $type),*) -> $result); )*
             library_function!(MPI_Isend (a: usize, b: usize, c: usize, d: c_int, e: c_int, f: usize, g: *mut u8) -> c_int);
             library_function!(MPI_Isend_c (a: usize, b: usize, c: usize, d: c_int, e: c_int, f: usize, g: *mut u8) -> c_int);
+            library_function!(MPI_Info_create (info: *mut u8) -> c_int);
+            library_function!(MPI_Info_dup (info: usize, new: *mut u8) -> c_int);
+            library_function!(MPI_Info_get (info: usize, key: *const c_char, most: c_int, value: *mut c_char, flag: *mut c_int) -> c_int);
+            library_function!(MPI_Info_set (info: usize, key: *const c_char, value: *const c_char) -> c_int);
+            library_function!(MPI_Info_free (info: *mut u8) -> c_int);
             library_function!(MPI_Comm_dup (comm: usize, new: *mut u8) -> c_int);
+            library_function!(MPI_Comm_remote_size (comm: usize, ranks: *mut c_int) -> c_int);
             library_function!(MPI_Comm_size (comm: usize, ranks: *mut c_int) -> c_int);
             library_function!(MPI_Comm_rank (comm: usize, rank: *mut c_int) -> c_int);
             library_function!(MPI_Get_count (status: *mut u8, kind: usize, count: *mut c_int) -> c_int);
@@ -114,5 +120,7 @@ interpose_mpi! {
     Outcome fn MPI_Start              (r: Handle) -> c_int                                                                                                      => persistent::start;
     Outcome fn MPI_Startall           (n: c_int, r: Handle) -> c_int                                                                                            => persistent::startall;
     Outcome fn MPI_Request_free       (r: Handle) -> c_int                                                                                                      => persistent::free;
+    Outcome fn MPI_Comm_spawn         (command: usize, argv: usize, n: c_int, info: usize, root: c_int, comm: usize, new: usize, errors: usize) -> c_int        => spawn::spawn;
+    Outcome fn MPI_Comm_spawn_multiple (many: c_int, commands: usize, argvs: usize, n: usize, infos: *const usize, root: c_int, comm: usize, new: usize, errors: usize) -> c_int => spawn::spawn_multiple;
     Outcome fn MPI_Cancel             (r: Handle) -> c_int                                                                                                      => persistent::cancel;
 }

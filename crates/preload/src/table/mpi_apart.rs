@@ -56,8 +56,7 @@ functions! { told;
     (a b c d e) MPI_Comm_accept MPI_Comm_connect MPI_File_iread_shared MPI_File_iwrite_shared MPI_File_read_shared
         MPI_File_write_shared MPI_Grequest_start MPI_Request_get_status_any MPI_Request_get_status_some;
     (a b c d e f g) MPI_Compare_and_swap MPI_Fetch_and_op;
-    (a b c d e f g h) MPI_Comm_spawn;
-    (a b c d e f g h i) MPI_Accumulate MPI_Accumulate_c MPI_Comm_spawn_multiple;
+    (a b c d e f g h i) MPI_Accumulate MPI_Accumulate_c;
     (a b c d e f g h i j) MPI_Raccumulate MPI_Raccumulate_c;
     (a b c d e f g h i j k l) MPI_Get_accumulate MPI_Get_accumulate_c;
     (a b c d e f g h i j k l m) MPI_Rget_accumulate MPI_Rget_accumulate_c;
@@ -121,7 +120,7 @@ functions! { full::refuse;
 // Nothing but the library itself.
 functions! { nothing;
     () MPI_Finalize;
-    (a) MPI_Add_error_class MPI_Comm_disconnect MPI_Comm_free MPI_Comm_free_keyval MPI_Comm_get_parent
+    (a) MPI_Add_error_class MPI_Comm_disconnect MPI_Comm_free MPI_Comm_free_keyval
         MPI_Errhandler_free MPI_Free_mem MPI_Grequest_complete MPI_Group_free MPI_Info_create MPI_Info_free
         MPI_Is_thread_main MPI_Keyval_free MPI_Op_free MPI_Query_thread MPI_Type_commit MPI_Type_free
         MPI_Type_free_keyval;

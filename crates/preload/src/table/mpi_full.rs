@@ -204,6 +204,7 @@ kept! {
 
 // Communicators and groups that are made of several ranks.
 kept! {
+    (a) MPI_Comm_get_parent: |name, real| made_comm(name, a, || real(a));
     (a b c) MPI_Cart_sub MPI_Comm_create MPI_Intercomm_merge: |name, real| made_comm(name, c, || real(a, b, c));
     (a b c d) MPI_Comm_create_group: |name, real| made_comm(name, d, || real(a, b, c, d));
     (a b c d e f) MPI_Cart_create MPI_Intercomm_create: |name, real| made_comm(name, f, || real(a, b, c, d, e, f));

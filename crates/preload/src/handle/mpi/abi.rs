@@ -30,6 +30,8 @@ pub struct Abi {
     /// The types of bytes, and of what is packed; 0 where they are not known.
     pub byte: usize,
     pub packed: usize,
+    /// No info; 0 where ranks that a job starts cannot be named ([`super::spawn`]).
+    pub info_null: usize,
 }
 
 const OPEN_MPI: Abi = Abi {
@@ -51,6 +53,7 @@ const OPEN_MPI: Abi = Abi {
     in_place: 1,
     byte: 0,
     packed: 0,
+    info_null: 0,
 };
 
 const MPICH: Abi = Abi {
@@ -71,6 +74,7 @@ const MPICH: Abi = Abi {
     in_place: usize::MAX,
     byte: 0x4c00_010d,
     packed: 0x4c00_010f,
+    info_null: 0,
 };
 
 const STANDARD: Abi = Abi {
@@ -91,6 +95,7 @@ const STANDARD: Abi = Abi {
     in_place: 1,
     byte: 0,
     packed: 0,
+    info_null: 0,
 };
 
 /// Room for a status of any library.
@@ -194,6 +199,7 @@ fn choose() {
         row.comm_null = find::variable(c"ompi_mpi_comm_null");
         row.byte = find::variable(c"ompi_mpi_byte");
         row.packed = find::variable(c"ompi_mpi_packed");
+        row.info_null = find::variable(c"ompi_mpi_info_null");
     }
     // SAFETY: see `Global`.
     unsafe { *CHOSEN.0.get() = row };

@@ -21,6 +21,7 @@ pub mod persistent;
 pub mod probe;
 pub mod receive;
 pub mod requests;
+pub mod spawn;
 pub mod told;
 pub mod wait;
 pub mod world;

@@ -5,8 +5,8 @@ use crate::handle::mpi::{SUCCESS, abi, aside, find, full, happened};
 use crate::handle::process::ending;
 use crate::handle::time;
 use crate::table::mpi::real;
-use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU32};
 use libc::c_int;
 use retake_engine::process;
 use retake_engine::report;
@@ -25,22 +25,46 @@ pub unsafe fn init_thread(argc: usize, argv: usize, required: c_int, provided: *
     // SAFETY: as above.
     unsafe {
         let result = started(|| real::MPI_Init_thread(argc, argv, required, provided));
-        if *provided == abi::get().thread_multiple && turn::enter().is_some() {
-            OWNER.store(retake_engine::thread::current().map_or(0, |thread| thread.number), Relaxed);
+        if *provided == abi::get().thread_multiple {
+            MULTIPLE.store(true, Relaxed);
         }
         result
     }
 }
 
-/// If several threads may use MPI at once: the one that started it.
-static OWNER: AtomicU32 = AtomicU32::new(0);
+/// Whether several threads may use MPI at once.
+static MULTIPLE: AtomicBool = AtomicBool::new(false);
 
-/// Tells if the order of several threads' calls is not recorded.
+/// The threads that make calls of one kind under `MPI_THREAD_MULTIPLE`: none yet, the number of one, or several.
+pub struct Users(AtomicU32);
+
+const SEVERAL: u32 = u32::MAX;
+
+impl Users {
+    pub const fn new() -> Users {
+        Users(AtomicU32::new(0))
+    }
+
+    /// Whether the call of this thread is the first one of a second thread.
+    #[inline]
+    pub fn has_second(&self, number: u32) -> bool {
+        if !MULTIPLE.load(Relaxed) {
+            return false;
+        }
+        match self.0.compare_exchange(0, number, Relaxed, Relaxed) {
+            Ok(_) => false,
+            Err(known) if known == number || known == SEVERAL => false,
+            Err(_) => self.0.swap(SEVERAL, Relaxed) != SEVERAL,
+        }
+    }
+}
+
+static RECEIVERS: Users = Users::new();
+
+/// Tells if the order of several threads' receives is not recorded.
 #[inline]
 pub fn used_by(number: u32) {
-    let owner = OWNER.load(Relaxed);
-    if owner != 0 && owner != number {
-        OWNER.store(0, Relaxed);
+    if RECEIVERS.has_second(number) {
         note_unsupported(b"MPI in several threads at once (MPI_THREAD_MULTIPLE), whose order among each other");
     }
 }

@@ -27,12 +27,26 @@ pub use crate::handle::exchange::{Numbers, refuse};
 use crate::errno;
 use crate::handle::input::note_not_alone;
 use crate::handle::mpi::abi;
+use crate::handle::mpi::world::Users;
 use retake_engine::contents;
+use retake_engine::turn;
 
 /// Whether what is exchanged is kept (recording). Of an MPI whose types are not known here it cannot be.
 #[inline]
 pub fn kept() -> bool {
-    contents::are_kept() && abi::get().packed != 0
+    contents::are_kept() && abi::get().packed != 0 && {
+        tell_second_thread();
+        true
+    }
+}
+
+static USERS: Users = Users::new();
+
+/// Alone, messages are fed to one thread at a time: several that use MPI at once cannot be.
+fn tell_second_thread() {
+    if turn::enter().is_some_and(|thread| USERS.has_second(thread.number)) {
+        note_not_alone(b"MPI in several threads at once (MPI_THREAD_MULTIPLE)");
+    }
 }
 
 /// Whether this rank is alone: what others gave it comes from its tape (replay).
