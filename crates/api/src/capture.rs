@@ -9,8 +9,9 @@ use crate::noting::Receive;
 use retake_engine::store::{Beginning, Store};
 use retake_engine::sys;
 use retake_engine::writer::Writer;
+use retake_tape::check::crc32c;
 use retake_tape::layout::{ThreadHeader, kind, state};
-use retake_tape::part::{self, Line, fact};
+use retake_tape::part::{Line, fact};
 use retake_tape::session::{NEXT_PART_ENDING, PART_ENDING, flag};
 use retake_trace::policy::Method;
 use std::collections::BTreeMap;
@@ -18,9 +19,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-/// Contents from this length on are written past the map, and share larger chunks.
+/// Contents from this length on stand apart from the lines.
 const LARGE: usize = 16 << 10;
-const LARGE_CHUNK: usize = 1 << 20;
 
 /// The writing end of a part.
 pub struct Capture {
@@ -180,19 +180,17 @@ impl Capture {
         if contents.len() < LARGE {
             return self.line(event, &Line::Contents(contents));
         }
-        let need = part::ROOM + contents.len();
-        let Some(to) = self.writer.room_of(&raw mut *self.store, need, LARGE_CHUNK).filter(|_| !self.cut) else {
-            return self.cut_short();
-        };
-        // SAFETY: there is room for the line.
-        unsafe {
-            let to = part::write_contents_head(to, event - self.last, contents.len());
-            if !self.store.write_past_map(self.writer.place(to), contents) {
-                std::ptr::copy_nonoverlapping(contents.as_ptr(), to, contents.len());
-            }
-            self.writer.advance(to.add(contents.len()));
+        if self.cut {
+            return;
         }
-        self.last = event;
+        // SAFETY: the store has a file.
+        match unsafe { self.store.write_apart(contents) } {
+            Ok(at) => {
+                let (length, crc) = (contents.len() as u64, crc32c(0, contents));
+                self.line(event, &Line::Apart { at, length, crc });
+            }
+            Err(_) => self.cut_short(),
+        }
     }
 
     /// One more receive that found nothing: a run of them costs one line.
@@ -325,8 +323,7 @@ mod tests {
         let scratch = std::env::temp_dir().join(format!("retake-contents-{}", std::process::id()));
         std::fs::create_dir_all(&scratch).unwrap();
         let mut capture = Capture::create(&scratch, PART_ENDING, "me", 1, true).unwrap();
-        let lengths =
-            [0, 1, 100, LARGE - 1, LARGE, 65_536, 65_537, 10, LARGE_CHUNK - 300, LARGE_CHUNK, 3 << 20, 7, 65_536];
+        let lengths = [0, 1, 100, LARGE - 1, LARGE, 65_536, 65_537, 10, (1 << 20) - 300, 1 << 20, 3 << 20, 7, 65_536];
         let bytes: Vec<u8> = (0..3 << 20).map(|at: usize| (at * 31 + at / 255) as u8).collect();
         let all = || (0..60).map(|at| lengths[at % lengths.len()]);
         for (event, length) in (1..).zip(all()) {
@@ -347,6 +344,14 @@ mod tests {
         assert!(found.into_iter().eq(all()));
         let size = std::fs::metadata(&file).unwrap().len() as usize;
         assert!(size < all().sum::<usize>() * 5 / 4, "{size}");
+        assert!(tape.bytes_used() as usize >= all().sum());
+        // A bit of what stands apart is seen as well as one of a line.
+        let whole = std::fs::read(&file).unwrap();
+        let at = whole.windows(LARGE).position(|window| window == &bytes[..LARGE]).unwrap();
+        let mut flipped = whole.clone();
+        flipped[at + LARGE / 2] ^= 4;
+        assert!(Tape::new(flipped).is_err());
+        assert!(Tape::new(whole[..at + LARGE / 2].to_vec()).is_err());
         drop(capture);
         std::fs::remove_dir_all(&scratch).unwrap();
     }

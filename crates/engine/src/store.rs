@@ -22,6 +22,8 @@ const SLAB: u64 = 64 << 10;
 /// Chunks from this size up are mapped one by one and given back when they are full.
 const OWN_MAP: u64 = 32 << 10;
 const PAGE: u64 = 4096;
+/// Room for what stands apart is reserved in pieces of at least this.
+const APART: u64 = 1 << 20;
 /// One writer alone needs no more slabs: its later chunks have maps of their own.
 const SLABS: usize = 4;
 
@@ -36,6 +38,9 @@ pub struct Store {
     slab_size: u64,
     /// The first slabs, to be given back by [`Store::give_back`].
     slabs: [*mut u8; SLABS],
+    /// The room that is reserved for what stands apart.
+    apart: u64,
+    apart_end: u64,
 }
 
 /// What a fresh file says of its process.
@@ -65,6 +70,8 @@ impl Store {
             slab_used: 0,
             slab_size: 0,
             slabs: [core::ptr::null_mut(); SLABS],
+            apart: 0,
+            apart_end: 0,
         }
     }
 
@@ -79,6 +86,7 @@ impl Store {
     /// Nobody else may use the store meanwhile.
     pub unsafe fn create(&mut self, directory: &[u8], ending: &str, begin: &Beginning<'_>) -> Result<(), c_int> {
         self.lock.reset();
+        (self.apart, self.apart_end) = (0, 0);
         // In a forked child it is still the parent's: a failure here must not be told there.
         self.header = core::ptr::null_mut();
         for attempt in 0..1000 {
@@ -207,28 +215,46 @@ impl Store {
         Ok(Room { chunk, at, mapped })
     }
 
-    /// Writes bytes at a position of the file that a writer has mapped, past the map: for many bytes that is cheaper than a
-    /// page fault for each page. False if it did not work.
-    pub fn write_past_map(&self, at: u64, bytes: &[u8]) -> bool {
+    /// Writes many bytes apart from all chains, past any map: where they stand. They begin a page, so that the system's cache
+    /// takes them in large pieces; that is much cheaper than a fault for each page of a map.
+    ///
+    /// # Safety
+    /// The store must have been created.
+    pub unsafe fn write_apart(&mut self, bytes: &[u8]) -> Result<u64, c_int> {
+        let size = (bytes.len() as u64).next_multiple_of(PAGE);
         let flags = (libc::O_WRONLY | libc::O_CLOEXEC | libc::O_NOFOLLOW) as usize;
-        // SAFETY: the path ends in a zero byte; the descriptor is ours, and the bytes are as many as said.
-        unsafe {
+        let lock = &raw const self.lock;
+        // SAFETY: the lock lives as long as the store; the path ends in a zero byte, and the descriptor is ours.
+        unsafe { &*lock }.with(|| unsafe {
             let fd = sys::openat(libc::AT_FDCWD as usize, self.path.as_ptr() as usize, flags, 0);
-            if sys::error(fd).is_some() {
-                return false;
+            if let Some(error) = sys::error(fd) {
+                return Err(error);
             }
-            let mut done = 0;
-            while done < bytes.len() {
-                let from = bytes.as_ptr() as usize + done;
-                match sys::pwrite(fd as usize, from, bytes.len() - done, at as usize + done) {
-                    written if written > 0 => done += written as usize,
-                    failed if sys::error(failed) == Some(libc::EINTR) => {}
-                    _ => break,
-                }
-            }
+            let written = self.reserve_apart(fd as usize, size).and_then(|at| write_at(fd as usize, bytes, at));
             sys::close(fd as usize);
-            done == bytes.len()
+            written.inspect(|at| self.apart = at + size)
+        })
+    }
+
+    /// Where so many bytes may stand: behind those that were written last, if there is room.
+    unsafe fn reserve_apart(&mut self, fd: usize, size: u64) -> Result<u64, c_int> {
+        if self.apart_end - self.apart >= size {
+            return Ok(self.apart);
         }
+        // SAFETY: the header is mapped; the caller holds the lock.
+        let next = unsafe { &(*self.header).next_free };
+        let free = next.load(Relaxed).next_multiple_of(PAGE);
+        // What is left goes on if nothing was put behind it.
+        let at = if free == self.apart_end { self.apart } else { free.next_multiple_of(SLAB) };
+        let end = free.max(at) + size.max(APART);
+        if !within_file_limit(end) {
+            return Err(libc::EFBIG);
+        }
+        // SAFETY: the caller's descriptor, open for writing.
+        unsafe { reserve(fd, free, end - free)? };
+        (self.apart, self.apart_end) = (at, end);
+        next.store(end, Release);
+        Ok(at)
     }
 
     unsafe fn extend(&mut self, size: u64) -> Result<(u64, *mut u8), c_int> {
@@ -299,6 +325,23 @@ unsafe fn reserve(fd: usize, offset: u64, size: u64) -> Result<(), c_int> {
         }
         Ok(())
     }
+}
+
+/// Writes all of the bytes at that position, and says it again.
+unsafe fn write_at(fd: usize, bytes: &[u8], at: u64) -> Result<u64, c_int> {
+    let mut done = 0;
+    while done < bytes.len() {
+        let from = bytes.as_ptr() as usize + done;
+        // SAFETY: the caller's descriptor; as many bytes as said.
+        match unsafe { sys::pwrite(fd, from, bytes.len() - done, at as usize + done) } {
+            written if written > 0 => done += written as usize,
+            failed => match sys::error(failed) {
+                Some(libc::EINTR) => {}
+                error => return Err(error.unwrap_or(libc::EIO)),
+            },
+        }
+    }
+    Ok(at)
 }
 
 unsafe fn map_shared(fd: usize, offset: u64, size: u64) -> Result<*mut u8, c_int> {

@@ -86,17 +86,6 @@ impl Writer {
         if self.end as usize - self.at as usize >= need { Some(self.at) } else { self.room_in_next(store, need) }
     }
 
-    /// The same for something large: if it takes a fresh chunk, one of at least `chunk` bytes, so that not each gets its own.
-    pub fn room_of(&mut self, store: *mut Store, need: usize, chunk: usize) -> Option<*mut u8> {
-        let fits = self.end as usize - self.at as usize >= need;
-        if fits { Some(self.at) } else { self.room_in_next(store, need.max(chunk)) }
-    }
-
-    /// Where the byte at `to`, which lies in the chunk that is being written, stands in the file.
-    pub fn place(&self, to: *const u8) -> u64 {
-        self.chunk_at + (to as u64 - self.chunk as u64)
-    }
-
     #[cold]
     #[inline(never)]
     fn room_in_next(&mut self, store: *mut Store, need: usize) -> Option<*mut u8> {

@@ -8,6 +8,9 @@
 //!
 //! A line belongs to an event of its participant. [`Line::Contents`] belongs to the line before it. Kinds that a reader
 //! does not know are passed over by their length.
+//!
+//! Many bytes stand apart from the chain, at the start of a page, so that they can be written without a fault for each page
+//! ([`Line::Apart`]); [`Payload`](crate::reader::Payload) gives them as if they stood in the line.
 
 use crate::entry::Garbled;
 use crate::varint::{SLACK, get, put};
@@ -32,6 +35,7 @@ mod kind {
     pub const TAKEN: u8 = 14;
     pub const LATE: u8 = 15;
     pub const ONLY: u8 = 16;
+    pub const APART: u8 = 0x40;
 }
 
 /// Kinds of [`Line::Fact`].
@@ -116,6 +120,8 @@ pub enum Line<'a> {
     Only(u32),
     /// The contents of the line before.
     Contents(&'a [u8]),
+    /// The contents of the line before stand at this position of the file, with this checksum.
+    Apart { at: u64, length: u64, crc: u32 },
     /// A kind that this build does not know.
     Unknown(u8),
 }
@@ -136,6 +142,7 @@ impl Line<'_> {
             Line::Wrote { .. } => kind::WROTE,
             Line::Value(..) => kind::VALUE,
             Line::Contents(_) => kind::CONTENTS,
+            Line::Apart { .. } => kind::APART,
             Line::Taken { .. } => kind::TAKEN,
             Line::Late { .. } => kind::LATE,
             Line::Only(_) => kind::ONLY,
@@ -197,6 +204,7 @@ impl Line<'_> {
                     (put(put(put(put(start, back), u64::from(from) << 1 | u64::from(call)), seq), id), [&[], &[]])
                 }
                 Line::Contents(bytes) => (start, [bytes, &[]]),
+                Line::Apart { at, length, crc } => (put(put(put(start, at), length), crc.into()), [&[], &[]]),
                 Line::Unknown(_) => (start, [&[], &[]]),
             };
             let length = end as usize - start as usize;
@@ -211,16 +219,6 @@ impl Line<'_> {
             to
         }
     }
-}
-
-/// Writes what stands before the bytes of a [`Line::Contents`], for whoever writes those by another way; returns where they
-/// go.
-///
-/// # Safety
-/// `to` must be valid for writes of [`ROOM`] bytes.
-pub unsafe fn write_contents_head(to: *mut u8, distance: u64, length: usize) -> *mut u8 {
-    // SAFETY: three small numbers.
-    unsafe { put(put(byte(to, kind::CONTENTS), distance), length as u64) }
 }
 
 unsafe fn byte(to: *mut u8, value: u8) -> *mut u8 {
@@ -280,6 +278,7 @@ fn payload_of(kind: u8, mut from: Cursor<'_>) -> Result<Line<'_>, Garbled> {
             Line::Late { back, from: sender, seq: from.number()?, id: from.number()?, call: first & 1 == 1 }
         }
         kind::CONTENTS => Line::Contents(from.0),
+        kind::APART => Line::Apart { at: from.number()?, length: from.number()?, crc: from.small()? },
         other => Line::Unknown(other),
     })
 }
@@ -364,6 +363,7 @@ pub fn words(line: &Line<'_>, partner: &dyn Fn(u32) -> String, object: &dyn Fn(u
             format!("{back} events ago: received message {id} from {}, its {seq}. to here", partner(*from))
         }
         Line::Contents(bytes) => format!("{} bytes: {}", bytes.len(), excerpt(bytes)),
+        Line::Apart { at, length, .. } => format!("{length} bytes at position {at}"),
         Line::Unknown(kind) => format!("line of a newer kind ({kind})"),
     }
 }
@@ -407,6 +407,7 @@ mod tests {
             Line::Taken { from: 2, seq: 1 << 50 },
             Line::Only(3),
             Line::Late { back: 63, from: 2, seq: 9, id: 8, call: true },
+            Line::Apart { at: 1 << 33, length: 64 << 20, crc: u32::MAX },
         ];
         let mut room = vec![0u8; 4096];
         let start = room.as_mut_ptr();

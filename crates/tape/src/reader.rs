@@ -1,6 +1,7 @@
 //! Reading a tape file: all of it checked first, then entries thread by thread.
 
-use crate::entry::{self, Context, Entry};
+use crate::check::crc32c;
+use crate::entry::{self, Context, Entry, Garbled};
 use crate::layout::{ProcessHeader, ThreadHeader, kind};
 use crate::part::{self, Line};
 use crate::rich::{self, Rich};
@@ -72,7 +73,7 @@ impl Tape {
             let garbled = |_| Fault::Entry(thread.header.number);
             match tape.header.kind {
                 kind::TAPE => while entries.next_entry().map_err(garbled)?.is_some() {},
-                kind::PART => while entries.next_line().map_err(garbled)?.is_some() {},
+                kind::PART => while entries.next_line_checked().map_err(garbled)?.is_some() {},
                 _ => while entries.next_rich().map_err(garbled)?.is_some() {},
             }
         }
@@ -86,7 +87,9 @@ impl Tape {
 
     /// Size of what was recorded, without what is only reserved.
     pub fn bytes_used(&self) -> u64 {
-        self.threads.iter().map(|thread| self.payload(thread).bytes_left()).sum()
+        let chained: u64 = self.threads.iter().map(|thread| self.payload(thread).bytes_left()).sum();
+        let parts = self.threads.iter().filter(|_| self.header.kind == kind::PART);
+        chained + parts.map(|thread| self.payload(thread).bytes_apart()).sum::<u64>()
     }
 
     /// Events of all threads.
@@ -134,7 +137,7 @@ pub struct Payload<'a> {
 
 impl<'a> Payload<'a> {
     /// The next entry and the event that it belongs to. Entries of an event that was not committed are not given.
-    pub fn next_entry(&mut self) -> Result<Option<(u64, Entry<'a>)>, entry::Garbled> {
+    pub fn next_entry(&mut self) -> Result<Option<(u64, Entry<'a>)>, Garbled> {
         while self.rest.is_empty() {
             if !self.next_chunk() {
                 return Ok(None);
@@ -148,7 +151,7 @@ impl<'a> Payload<'a> {
     }
 
     /// The next rich event.
-    pub fn next_rich(&mut self) -> Result<Option<Rich>, entry::Garbled> {
+    pub fn next_rich(&mut self) -> Result<Option<Rich>, Garbled> {
         while self.rest.is_empty() {
             if !self.next_chunk() {
                 return Ok(None);
@@ -158,7 +161,25 @@ impl<'a> Payload<'a> {
     }
 
     /// The next line of a part and the event that it belongs to. Lines of an event that was not committed are not given.
-    pub fn next_line(&mut self) -> Result<Option<(u64, Line<'a>)>, entry::Garbled> {
+    pub fn next_line(&mut self) -> Result<Option<(u64, Line<'a>)>, Garbled> {
+        let Some((event, line)) = self.next_line_as_written()? else { return Ok(None) };
+        let line = match line {
+            Line::Apart { at, length, .. } => Line::Contents(self.apart(at, length)?),
+            line => line,
+        };
+        Ok(Some((event, line)))
+    }
+
+    /// The same; contents that stand apart are compared with their checksum.
+    fn next_line_checked(&mut self) -> Result<Option<()>, Garbled> {
+        let Some((_, line)) = self.next_line_as_written()? else { return Ok(None) };
+        match line {
+            Line::Apart { at, length, crc } if crc32c(0, self.apart(at, length)?) != crc => Err(Garbled),
+            _ => Ok(Some(())),
+        }
+    }
+
+    fn next_line_as_written(&mut self) -> Result<Option<(u64, Line<'a>)>, Garbled> {
         while self.rest.is_empty() {
             if !self.next_chunk() {
                 return Ok(None);
@@ -166,6 +187,22 @@ impl<'a> Payload<'a> {
         }
         let Some(line) = part::read(&mut self.context.event, &mut self.rest)? else { return Ok(None) };
         Ok((self.context.event <= self.count).then_some((self.context.event, line)))
+    }
+
+    fn apart(&self, at: u64, length: u64) -> Result<&'a [u8], Garbled> {
+        let (at, length) = (usize::try_from(at).map_err(|_| Garbled)?, usize::try_from(length).map_err(|_| Garbled)?);
+        self.bytes.get(at..).and_then(|bytes| bytes.get(..length)).ok_or(Garbled)
+    }
+
+    /// Bytes of contents that do not stand in the chain.
+    fn bytes_apart(mut self) -> u64 {
+        let mut sum = 0u64;
+        while let Ok(Some((_, line))) = self.next_line_as_written() {
+            if let Line::Apart { length, .. } = line {
+                sum = sum.saturating_add(length);
+            }
+        }
+        sum
     }
 
     /// Bytes that are still to be read.
