@@ -5,6 +5,7 @@ use crate::jobs::{Jobs, Said, must};
 use retake_testkit::{Kit, run};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 /// Shared memory does not reach ranks of another job, or of what is another host: those talk over loopback.
@@ -12,6 +13,13 @@ pub fn with_tcp(kit: &mut Kit) {
     for (name, value) in [("OMPI_MCA_btl", "self,vader,tcp"), ("OMPI_MCA_btl_tcp_if_include", "lo")] {
         kit.environment.push((name.into(), value.into()));
     }
+}
+
+/// A file that can be executed.
+fn write(folder: &Path, name: &str, text: &str) -> Said {
+    let path = folder.join(name);
+    fs::write(&path, text).map_err(|e| e.to_string())?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(|e| e.to_string())
 }
 
 impl Jobs {
@@ -38,20 +46,15 @@ impl Jobs {
         let (mut kit, scratch) = self.begin("two_hosts")?;
         with_tcp(&mut kit);
         let program = self.compiled(ALL[0], "recv_any")?;
-        let write = |name: &str, text: &str| {
-            let path = scratch.join(name);
-            fs::write(&path, text).map_err(|e| e.to_string())?;
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(|e| e.to_string())
-        };
         let here = scratch.display();
-        write("hosts", "127.0.0.1 localhost\n127.0.1.2 nodea\n127.0.1.3 nodeb\n")?;
+        write(&scratch, "hosts", "127.0.0.1 localhost\n127.0.1.2 nodea\n127.0.1.3 nodeb\n")?;
         let remote = format!(
             "#!/bin/sh\nhost=$1; shift; cd /\n\
              exec env -i HOME=/ PATH=/usr/bin:/bin OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
              unshare -m -u sh -c \"hostname $host; \
              [ $host = nodea ] || [ ! -d {here}/lost ] || mount -t tmpfs none {here}/lost; $*\"\n"
         );
-        write("rsh", &remote)?;
+        write(&scratch, "rsh", &remote)?;
         let (retake, run_by) = (env!("CARGO_BIN_EXE_retake"), ALL[0].run);
         let job = format!(
             "{run_by} -mca plm_rsh_agent {here}/rsh -mca plm_rsh_no_tree_spawn 1 --host nodea:2,nodeb:2 -np 4 {program}"
@@ -62,7 +65,7 @@ impl Jobs {
              for i in 1 2; do {retake} replay take >replayed; cmp recorded replayed; done\n\
              ls take\n{retake} record -o lost -- {job} >/dev/null\nls lost\n"
         );
-        write("script", &script)?;
+        write(&scratch, "script", &script)?;
         let mut command = Command::new("unshare");
         command.args(["-r", "-m", "-u", "sh"]).arg(scratch.join("script")).current_dir(&scratch);
         command.envs(kit.environment.iter().cloned()).env("XDG_STATE_HOME", scratch.join("state"));
@@ -72,5 +75,50 @@ impl Jobs {
         must(whole, "not the same on two hosts", &outcome)?;
         let told = outcome.stderr.contains("2 of 4 ranks of Open MPI left no tape here (2, 3)");
         must(told, "the lost host is not told", &outcome)
+    }
+
+    /// Two hosts with file systems of their own: their tapes are brought back, and the take is replayed here. Then one of
+    /// them is lost.
+    pub fn hosts_apart(&self) -> Said {
+        let (mut kit, scratch) = self.begin("hosts_apart")?;
+        with_tcp(&mut kit);
+        let program = self.compiled(ALL[0], "recv_any")?;
+        let here = scratch.display();
+        write(&scratch, "hosts", "127.0.0.1 localhost\n127.0.1.2 nodea\n127.0.1.3 nodeb\n")?;
+        let host =
+            format!("hostname $1; mount -t tmpfs none {here}/own; echo $$ >new.$1; mv new.$1 pid.$1; exec sleep 300\n");
+        write(&scratch, "host", &host)?;
+        // When nodeb is lost, it no longer answers to those who want its tapes.
+        let remote = format!(
+            "#!/bin/sh\nhost=$1; shift\n\
+             case \"$host $*\" in \"nodeb cd \"*) [ ! -e {here}/lost ] || exit 255;; esac\n\
+             exec nsenter -m -u -t $(cat {here}/pid.$host) env -i HOME=/ PATH=/usr/bin:/bin OMPI_ALLOW_RUN_AS_ROOT=1 \
+             OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 sh -c \"cd /; $*\"\n"
+        );
+        write(&scratch, "rsh", &remote)?;
+        let (retake, run_by) = (env!("CARGO_BIN_EXE_retake"), ALL[0].run);
+        let job = format!("{run_by} -mca plm_rsh_agent {here}/rsh --host nodea:2,nodeb:2 -np 4 {program}");
+        let script = format!(
+            "set -e\nmount --bind {here}/hosts /etc/hosts\nmkdir own\n\
+             for host in nodea nodeb; do unshare -m -u sh host $host & done\n\
+             trap 'kill $(cat pid.nodea pid.nodeb)' EXIT\n\
+             until [ -e pid.nodea ] && [ -e pid.nodeb ]; do sleep 0.1; done\n\
+             {retake} record -o own/take -- {job} >recorded\nls own/take\n\
+             for i in 1 2; do {retake} replay own/take >replayed; cmp recorded replayed; done\n\
+             ./rsh nodeb ls {here}/own\n\
+             >lost\n{retake} record -o own/second -- {job} >/dev/null\n"
+        );
+        write(&scratch, "script", &script)?;
+        let mut command = Command::new("unshare");
+        command.args(["-r", "-m", "-u", "sh"]).arg(scratch.join("script")).current_dir(&scratch);
+        command.envs(kit.environment.iter().cloned());
+        command.env("XDG_STATE_HOME", scratch.join("own/state")).env("XDG_CACHE_HOME", scratch.join("own/cache"));
+        let outcome = run(&mut command, &scratch, kit.limits)?;
+        let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+        let whole = "rank:0.tape\nrank:1.tape\nrank:2.tape\nrank:3.tape\ntake.json\n";
+        must(outcome.ended == 0 && text == format!("{whole}cache\n"), "the tapes were not brought together", &outcome)?;
+        let lost = outcome.stderr.contains("to nodeb ended with exit status: 255; what was recorded there is missing");
+        let told = outcome.stderr.contains("2 of 4 ranks of Open MPI left no tape here (2, 3)");
+        must(lost && told, "the lost host is not told", &outcome)
     }
 }

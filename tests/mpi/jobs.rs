@@ -44,6 +44,7 @@ pub fn tests(root: &Path, environment: Vec<(String, PathBuf)>) -> Vec<Test> {
     add("one_rank_under_gdb".into(), Box::new(Jobs::debugged));
     add("ranks_that_a_job_starts".into(), Box::new(Jobs::spawned));
     add("ranks_on_two_hosts".into(), Box::new(Jobs::two_hosts));
+    add("ranks_on_hosts_apart".into(), Box::new(Jobs::hosts_apart));
     add("killed_rank".into(), Box::new(Jobs::killed_rank));
     add("script_with_two_jobs".into(), Box::new(Jobs::script));
     add("another_number_of_ranks".into(), Box::new(Jobs::another_number));

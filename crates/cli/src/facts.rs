@@ -148,6 +148,9 @@ pub struct Facts {
     /// Tapes of the library's participants; `process` is the participant's name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<TapeFacts>,
+    /// Hosts that did not have the take's directory, from which tapes were brought.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
 }
 
 /// How much a take's facts may grow by while it is recorded.
@@ -275,6 +278,7 @@ pub mod tests {
             ],
             tapes: Vec::new(),
             parts: Vec::new(),
+            hosts: Vec::new(),
         }
     }
 

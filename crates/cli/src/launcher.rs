@@ -21,6 +21,11 @@ pub fn arguments(exe: &Path, argv: Vec<OsString>) -> Vec<OsString> {
     argv.next().into_iter().chain(flags).chain(argv).collect()
 }
 
+/// Whether `exe` is the launcher of Open MPI 4.
+pub fn is_open_mpi_4(exe: &Path) -> bool {
+    is_among(exe, &["orterun"])
+}
+
 /// Whether `exe` is a launcher.
 pub fn is_one(exe: &Path) -> bool {
     is_among(exe, &LAUNCHERS)

@@ -17,6 +17,7 @@ mod explore;
 mod facts;
 mod follow;
 mod gdb;
+mod hosts;
 mod info;
 mod launch;
 mod launcher;
@@ -121,6 +122,8 @@ enum Command {
     Man(manual::ManArgs),
     #[command(name = demo::PROGRAM, hide = true)]
     DemoProgram,
+    #[command(name = hosts::PROGRAM, hide = true)]
+    ReachHost(hosts::Args),
     #[command(name = gdb::PROGRAM, hide = true)]
     GdbProgram(gdb::Args),
 }
@@ -151,6 +154,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Demo => demo::main(),
         Command::Completions(args) => manual::completions(args),
         Command::Man(args) => manual::man(args),
+        Command::ReachHost(args) => hosts::main(args),
         Command::GdbProgram(args) => gdb::program(args),
         Command::DemoProgram => {
             demo::program::main();

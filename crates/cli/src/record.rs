@@ -13,7 +13,7 @@ use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::{Store, random};
 use crate::symbols::Symbols;
 use crate::take::{self, Origin, Take};
-use crate::{Ending, checkpoints, develop, launcher, lines, parts, prune, shim, tasks, words};
+use crate::{Ending, checkpoints, develop, hosts, launcher, lines, parts, prune, shim, tasks, words};
 use retake_tape::entry::{Entry, note};
 use retake_tape::layout::{MAJOR, MINOR, state};
 use retake_tape::session::{FILE as SESSION, TAPE_ENDING, flag, variable};
@@ -197,7 +197,7 @@ impl Recording {
         }
         let launch = Launch {
             exe: self.exe.clone(),
-            argv: launcher::arguments(&self.exe, self.args.command.clone()),
+            argv: hosts::reached(&self.exe, launcher::arguments(&self.exe, self.args.command.clone())),
             environment: self.environment(&present, own, preload.as_deref()),
             cwd: None,
             streams: if let Way::Explore(given) = &self.way { given.streams() } else { [None; 3] },
@@ -229,6 +229,7 @@ impl Recording {
         facts.aslr_off = ran.aslr_off;
         let ended = if refused { Ended::Exit(Status::Infeasible as i32) } else { ran.ended };
         // From here on the program has run: whatever fails, retake ends as it ended.
+        facts.hosts = hosts::gather(&self.dir);
         let sealed = self.seal(&session, &mut facts, ended);
         let tapes: Vec<_> = take::files(&self.dir, TAPE_ENDING).unwrap_or_default();
         let tapes: Vec<_> = tapes.iter().filter_map(|path| take::load(path).ok()).collect();
@@ -295,7 +296,8 @@ impl Recording {
 
     /// Seals the take. Whether it is complete.
     fn seal(&self, session: &Mapped, facts: &mut Facts, ended: Ended) -> Result<bool> {
-        if session.processes.load(Acquire) == 0 {
+        // Ranks on other hosts count in sessions of their own.
+        if session.processes.load(Acquire) == 0 && take::files(&self.dir, TAPE_ENDING)?.is_empty() {
             let _ = fs::remove_dir_all(&self.dir);
             return Err(self.shim_not_loaded());
         }
@@ -465,6 +467,7 @@ impl Recording {
             environment: environment::kept_environment(present),
             tapes: Vec::new(),
             parts: Vec::new(),
+            hosts: Vec::new(),
         })
     }
 }

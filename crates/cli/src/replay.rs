@@ -13,7 +13,7 @@ use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::Store;
 use crate::symbols::Symbols;
 use crate::take::{Take, TempDir};
-use crate::{Ending, checkpoints, gdb, launcher, promote, record, shim, stop, tasks, wake, words};
+use crate::{Ending, checkpoints, gdb, hosts, launcher, promote, record, shim, stop, tasks, wake, words};
 use retake_tape::layout::state;
 use retake_tape::reader::Tape;
 use retake_tape::session::{FILE as SESSION, RANK_NAME, ROOT_NAME, at_end, flag};
@@ -400,7 +400,9 @@ impl Player {
             if let Some(alone) = &self.alone {
                 return Ok((alone.exe.clone(), alone.argv.clone()));
             }
-            return Ok((self.take.facts.exe.os().into(), launch::os_strings(&self.take.facts.argv)));
+            let facts = &self.take.facts;
+            let argv = launch::os_strings(&facts.argv);
+            return Ok((facts.exe.os().into(), if facts.hosts.is_empty() { argv } else { hosts::at_home(argv) }));
         }
         let path = std::env::var_os("PATH");
         let exe = launch::find_program(&self.command[0], path.as_deref())?;
