@@ -14,6 +14,7 @@ const WRONG: &[(&str, &[&str])] = &[
     ("end_deadlock_alarm", &["deadlock"]),
     ("end_deadlock_kill", &["deadlock"]),
     ("mutex_relay", &["foreign unlock"]),
+    ("mutex_signal", &["foreign unlock", "foreign unlock"]),
 ];
 
 fn root() -> PathBuf {

@@ -13,12 +13,11 @@
 
 use crate::Ending;
 use crate::develop;
-use crate::status::{Context, Failure, Result, Status, say};
+use crate::status::{Context, Failure, Result, Status};
 use crate::store::Store;
 use crate::take::Take;
-use retake_analysis::{Finding, History};
+use retake_analysis::History;
 use retake_tape::op::Op;
-use retake_tape::reader::Tape;
 use retake_tape::rich::WAITS;
 use retake_tape::schedule::{STEPS_MAX, outcome, points};
 use std::collections::{HashMap, HashSet};
@@ -147,8 +146,7 @@ impl Schedule {
     /// The order of a take's first process, as a schedule of all points. Any order that respects what the threads waited
     /// for would do; this is the one in which the operations were noted.
     pub fn of_take(store: &Store, take: Take, trust: bool) -> Result<Schedule> {
-        let (take, rich) = develop::rich_tapes(store, take, trust, "schedule")?;
-        warn_of_foreign_unlocks(&take, &rich)?;
+        let (_, rich) = develop::rich_tapes(store, take, trust, "schedule")?;
         let root = History::new(&rich);
         let owners: Vec<(String, u64)> =
             root.threads().iter().map(|(tape, thread)| (tape.name(), thread.header.number.into())).collect();
@@ -180,19 +178,6 @@ impl Schedule {
         }
         Ok(Schedule { points: points::ALL, steps })
     }
-}
-
-/// Unlocking is no event, so that only the mutex's holder is known to do it in time.
-fn warn_of_foreign_unlocks(take: &Take, rich: &[Tape]) -> Result<()> {
-    let findings = retake_analysis::check(rich, &take.tapes()?).findings;
-    if findings.iter().any(|finding| matches!(finding, Finding::ForeignUnlock { .. })) {
-        say(format_args!(
-            "threads unlocked a mutex that others had locked; when they did has no place in the order of a take, so that \
-             the schedule may lead elsewhere; next: retake check {}",
-            take.label()
-        ));
-    }
-    Ok(())
 }
 
 /// What is said of an operation's result: nothing where following the order makes it so.

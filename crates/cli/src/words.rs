@@ -1,6 +1,6 @@
 //! Numbers, outcomes and entries of a tape in words.
 
-use retake_tape::entry::{CANCELLED, Entry, INSIDE, note};
+use retake_tape::entry::{CANCELLED, Entry, INSIDE, note, unlock};
 use retake_tape::op::Op;
 use retake_tape::rich::WAITS;
 use retake_tape::walk::Fault;
@@ -74,6 +74,9 @@ pub fn result(op: Op, code: i64) -> String {
         _ if code == CANCELLED => return "never: the thread was cancelled".into(),
         _ if code == WAITS => return if op == Op::Barrier { "arrives".into() } else { "waits".into() },
         Op::Once => (code == 1).then_some("ran it"),
+        Op::MutexUnlock if code == unlock::FREES => return "0: it was another thread's".into(),
+        Op::MutexUnlock if code == unlock::FINDS_FREE => return "0: it was free".into(),
+        Op::MutexUnlock if code == unlock::TAKEN_AWAY => return "0: another had unlocked it".into(),
         Op::Barrier => (code == -1).then_some("serial thread"),
         Op::Wait if code >= 1 << 32 => return child(code),
         op if (Op::MpiStart as u8..=Op::MpiGot as u8).contains(&(op as u8)) => return mpi(op, code),

@@ -365,6 +365,11 @@ static LOCK: Lock = Lock::new();
 static SLAB_AT: AtomicUsize = AtomicUsize::new(0);
 static SLAB_END: AtomicUsize = AtomicUsize::new(0);
 
+/// Runs `body` while nobody else runs one, nor makes a row. The caller is busy.
+pub fn alone(body: impl FnOnce()) {
+    LOCK.with(body);
+}
+
 /// In a forked child nobody holds the table.
 pub fn reset() {
     LOCK.reset();

@@ -271,6 +271,17 @@ pub fn wait_for_thread(thread: &mut Thread, thread_number: u32, count: u64) {
     thread.waits_for(waiting::NOT, 0, 0);
 }
 
+/// Waits until the object at `at` is as another thread is about to make it.
+pub fn wait_until(thread: &mut Thread, at: usize, is_so: impl Fn() -> bool) {
+    let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
+    thread.waits_for(waiting::VERSION, 0, at as u64);
+    while !is_so() {
+        sys::sleep_ns(50_000);
+        watch::look(thread, started);
+    }
+    thread.waits_for(waiting::NOT, 0, 0);
+}
+
 /// The thread of `seat` has committed `count` events: wakes those that waited for it. One that begins to wait at this very
 /// moment may be missed; it looks again by itself.
 #[inline]

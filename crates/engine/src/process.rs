@@ -543,7 +543,7 @@ pub fn set_short_cut(thread: &Thread) {
         _ if process.is_rich() || !process.short_cut || stops::is_on() => fast::NONE,
         _ if process.has(flag::FOLLOW | flag::EXPLORE | flag::BATON) => fast::NONE,
         mode::RECORD if thread.writer.is_open() => fast::RECORD,
-        mode::REPLAY if !thread.live => fast::REPLAY,
+        mode::REPLAY if !thread.live && thread.next_unlock().is_none() => fast::REPLAY,
         _ => fast::NONE,
     };
     thread.fast.store(short, Release);

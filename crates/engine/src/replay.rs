@@ -4,7 +4,8 @@ use crate::end;
 use crate::report;
 use crate::signals;
 use crate::stops;
-use crate::thread::Thread;
+use crate::thread::{Thread, fast};
+use core::sync::atomic::Ordering::Relaxed;
 use retake_tape::entry::{Entry, INSIDE, Signal};
 use retake_tape::op::Op;
 
@@ -222,6 +223,20 @@ impl Thread {
             Some((at, Entry::Signal(signal))) if at <= self.count() + 1 => signal.releases,
             _ => u64::MAX,
         };
+        if self.next_unlock().is_some() {
+            self.fast.store(fast::NONE, Relaxed);
+        }
+    }
+
+    /// What comes of it, if the next event is that this thread unlocks a mutex that it does not have.
+    pub fn next_unlock(&self) -> Option<i64> {
+        let (op, code) = match self.reader.next {
+            Some((at, _)) if at != self.count() + 1 || self.live => return None,
+            Some((_, Entry::Result(op, code))) => (op as u8, code),
+            Some((_, entry)) if entry.is_soft() => self.reader.peek_result()?,
+            _ => return None,
+        };
+        (op == Op::MutexUnlock as u8).then_some(code)
     }
 
     /// The thread has released an object: a handler that is due only now runs.

@@ -245,6 +245,20 @@ pub fn each(mut body: impl FnMut(&Thread)) {
     }
 }
 
+/// The number of the thread of that id, and how many events it has had. It may have ended. The caller is busy.
+pub fn last_event_of(tid: u32) -> Option<(u32, u64)> {
+    // Nobody makes an ended thread a fresh one meanwhile, whose tape is not there any more.
+    LOCK.with(|| {
+        let mut found = None;
+        each(|thread| {
+            if thread.tid == tid && (found.is_none() || thread.in_use.load(Acquire) == 1) {
+                found = Some((thread.number, thread.count()));
+            }
+        });
+        found
+    })
+}
+
 /// A blank thread, used again or fresh. Null if there is no memory.
 pub fn fresh() -> *mut Thread {
     LOCK.with(|| {

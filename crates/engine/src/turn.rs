@@ -254,19 +254,20 @@ impl<'a, O: Object> Turn<'a, O> {
         }
         thread.happen();
         thread.finish();
-        self.told(thread, i64::from(result));
+        self.told(thread, thread.count(), i64::from(result));
     }
 
-    fn told(&self, thread: &mut Thread, result: i64) {
+    fn told(&self, thread: &mut Thread, event: u64, result: i64) {
         if process::get().is_rich() {
             let version = if result == 0 { self.object.version() } else { 0 };
-            tell(thread, self.op, thread.count(), self.address, version, result);
+            tell(thread, self.op, event, self.address, version, result);
         }
     }
 
+    /// Told first: once the event has happened, whoever waited for it tells the next.
     fn replayed(&self, thread: &mut Thread, result: i64) {
+        self.told(thread, thread.count() + 1, result);
         thread.happened();
-        self.told(thread, result);
     }
 
     /// An ordered operation that does not block and comes before its real call (a post): `real` returns 0 or an error, the

@@ -46,15 +46,17 @@ impl Mutex {
         self.kind.load(Relaxed) == 0
     }
 
-    /// A plain mutex: takes it if it is free, as glibc's own first attempt does.
+    /// A plain mutex: takes it if it is free, as glibc's own first attempt does. [`Self::is_held_by`] must follow.
     #[inline(always)]
-    pub fn take_if_free(&self, tid: u32) -> bool {
-        let free = self.lock.compare_exchange(0, 1, Acquire, Relaxed).is_ok();
-        if free {
-            self.owner.store(tid, Relaxed);
-            self.users.store(self.users.load(Relaxed).wrapping_add(1), Relaxed);
-        }
-        free
+    pub fn take_if_free(&self) -> bool {
+        self.lock.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
+    }
+
+    /// A plain mutex that was taken here is the thread's: whoever sees that also sees what the thread wrote before.
+    #[inline(always)]
+    pub fn is_held_by(&self, tid: u32) {
+        self.users.store(self.users.load(Relaxed).wrapping_add(1), Relaxed);
+        self.owner.store(tid, Release);
     }
 
     /// A plain mutex: releases it, as glibc does.
@@ -68,8 +70,8 @@ impl Mutex {
     }
 
     /// A plain mutex that somebody has: waits for it as glibc does, until nothing has come of it for `ns`. Whether it was
-    /// obtained.
-    pub fn take_soon(&self, tid: u32, ns: u64) -> bool {
+    /// obtained; then [`Self::is_held_by`] must follow.
+    pub fn take_soon(&self, ns: u64) -> bool {
         /// Locked, and somebody sleeps: whoever unlocks it wakes one.
         const WANTED: u32 = 2;
         while self.lock.swap(WANTED, Acquire) != 0 {
@@ -78,8 +80,6 @@ impl Mutex {
                 return false;
             }
         }
-        self.owner.store(tid, Relaxed);
-        self.users.store(self.users.load(Relaxed).wrapping_add(1), Relaxed);
         true
     }
 
@@ -124,8 +124,14 @@ impl Mutex {
     }
 
     /// The id of the thread that has it, or 0.
+    #[inline(always)]
     pub fn holder(&self) -> u32 {
-        self.owner.load(Relaxed)
+        self.owner.load(Acquire)
+    }
+
+    /// Whether the calling thread does not have it, and may unlock it all the same.
+    pub fn is_anothers(&self, tid: u32) -> bool {
+        matches!(self.kind.load(Relaxed) & !kind::SHARED, 0 | kind::ADAPTIVE) && self.holder() != tid
     }
 
     /// A plain mutex was locked by the call before that address.

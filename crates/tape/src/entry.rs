@@ -65,6 +65,16 @@ pub mod note {
     pub const NOT_ALONE: u8 = 8;
 }
 
+/// Results of unlocking a mutex that the thread does not have. Unlocking one's own is no event.
+pub mod unlock {
+    /// Another had it.
+    pub const FREES: i64 = 1;
+    /// It was free, and so stays.
+    pub const FINDS_FREE: i64 = 2;
+    /// It was free: the thread was the last to lock it, and another has unlocked it meanwhile.
+    pub const TAKEN_AWAY: i64 = 3;
+}
+
 /// The result of a call in which its thread was cancelled.
 pub const CANCELLED: i64 = -(1 << 60);
 

@@ -11,12 +11,13 @@ use crate::table::mutex::real;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, timespec};
 use retake_engine::deadlock::{self, want};
-use retake_engine::objects::{Meeting, Object, Slot};
+use retake_engine::objects::{self, Meeting, Nothing, Object, Slot};
 use retake_engine::process;
 use retake_engine::replay::Order;
-use retake_engine::thread::{Thread, fast};
+use retake_engine::thread::{self, Thread, fast};
 use retake_engine::turn::{self, Turn};
-use retake_engine::{schedule, sys, tls};
+use retake_engine::{park, schedule, sys, tls};
+use retake_tape::entry::unlock;
 use retake_tape::op::Op;
 
 /// The holder died; the mutex was obtained all the same.
@@ -32,9 +33,11 @@ pub unsafe fn lock(m: *mut Mutex, from: usize) -> c_int {
     unsafe {
         if !thread.is_null() && (*m).is_plain() {
             let short = (*thread).fast.load(Relaxed);
-            if short == fast::RECORD && (*m).take_if_free((*thread).tid) {
+            if short == fast::RECORD && (*m).take_if_free() {
                 (*m).locked_from(from);
-                return record_taken(thread, m);
+                record_taken(thread, m);
+                (*m).is_held_by((*thread).tid);
+                return 0;
             }
             if short == fast::REPLAY {
                 let plain = (*thread).count() + 1 < (*thread).stop;
@@ -49,7 +52,7 @@ pub unsafe fn lock(m: *mut Mutex, from: usize) -> c_int {
 }
 
 #[inline(always)]
-unsafe fn record_taken(thread: *mut Thread, m: *mut Mutex) -> c_int {
+unsafe fn record_taken(thread: *mut Thread, m: *mut Mutex) {
     // SAFETY: this thread has the mutex.
     unsafe {
         let words = (*m).words();
@@ -61,26 +64,25 @@ unsafe fn record_taken(thread: *mut Thread, m: *mut Mutex) -> c_int {
         }
         words.version.store(words.version.load(Relaxed) + 1, Relaxed);
         (*thread).commit();
-        0
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn record_hand_over(thread: *mut Thread, m: *mut Mutex) -> c_int {
+unsafe fn record_hand_over(thread: *mut Thread, m: *mut Mutex) {
     // SAFETY: the caller's.
-    unsafe { record(thread, m, |slot, thread| slot.took(thread)) }
+    unsafe { record(thread, m, |slot, thread| slot.took(thread)) };
 }
 
 /// A lock by a thread that has just been handed over another, and so may have been handed over this one.
 #[inline(never)]
-unsafe fn record_among(thread: *mut Thread, m: *mut Mutex) -> c_int {
+unsafe fn record_among(thread: *mut Thread, m: *mut Mutex) {
     // SAFETY: the caller's.
-    unsafe { record(thread, m, |slot, thread| slot.took_again(thread)) }
+    unsafe { record(thread, m, |slot, thread| slot.took_again(thread)) };
 }
 
 #[inline(always)]
-unsafe fn record(thread: *mut Thread, m: *mut Mutex, took: impl FnOnce(&Slot, &mut Thread)) -> c_int {
+unsafe fn record(thread: *mut Thread, m: *mut Mutex, took: impl FnOnce(&Slot, &mut Thread)) {
     // SAFETY: this thread has the mutex, which is plain and so has room.
     unsafe {
         let (slot, thread) = (Slot { words: (*m).words(), shared: false }, &mut *thread);
@@ -88,7 +90,6 @@ unsafe fn record(thread: *mut Thread, m: *mut Mutex, took: impl FnOnce(&Slot, &m
         took(&slot, thread);
         thread.happen();
         thread.finish();
-        0
     }
 }
 
@@ -99,9 +100,10 @@ unsafe fn replay_own(thread: *mut Thread, m: *mut Mutex) -> bool {
     unsafe {
         let words = (*m).words();
         let owner = words.owner.load(Relaxed);
-        if owner != (*thread).number || !(*m).take_if_free((*thread).tid) {
+        if owner != (*thread).number || !(*m).take_if_free() {
             return false;
         }
+        (*m).is_held_by((*thread).tid);
         (*thread).commit();
         true
     }
@@ -140,7 +142,7 @@ unsafe fn lock_or_wait(m: *mut Mutex) -> c_int {
             return real::pthread_mutex_lock(m);
         }
         if process::get().short_cut && (*m).is_plain() && !process::get().is_rich() {
-            if (*m).take_soon(sys_tid(), SOON_NS) {
+            if (*m).take_soon(SOON_NS) {
                 return 0;
             }
         } else {
@@ -200,6 +202,9 @@ unsafe fn acquire(op: Op, m: *mut Mutex, from: usize, until_ns: u64, call: impl 
         };
         if result == 0 || obtained(result) {
             (*m).set_from(from as u32);
+            if (*m).is_plain() && (*m).holder() == 0 {
+                (*m).is_held_by(sys_tid());
+            }
         }
         result
     }
@@ -211,7 +216,8 @@ pub unsafe fn lock_in_turn(m: *mut Mutex) -> c_int {
     unsafe {
         if process::get().short_cut && (*m).is_plain() {
             for _ in 0..200 {
-                if (*m).take_if_free(sys_tid()) {
+                if (*m).take_if_free() {
+                    (*m).is_held_by(sys_tid());
                     return 0;
                 }
                 core::hint::spin_loop();
@@ -234,7 +240,7 @@ pub unsafe fn unlock(m: *mut Mutex) -> c_int {
     unsafe {
         if !thread.is_null() && (*m).is_plain() {
             let short = (*thread).fast.load(Relaxed);
-            if short == fast::RECORD {
+            if short == fast::RECORD && (*m).holder() == (*thread).tid {
                 (*thread).releases();
                 (*m).release();
                 return 0;
@@ -266,17 +272,119 @@ unsafe fn unlock_slowly(m: *mut Mutex) -> c_int {
         // Locking again was not told; nor is unlocking so often.
         if (*m).will_be_free(sys_tid()) {
             schedule::before(Op::MutexUnlock, m as usize);
-            turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
         } else {
             schedule::plain_point(Op::MutexUnlock, m as usize);
         }
         let gives = (*m).will_be_free(sys_tid());
-        let result = turn::releasing(|| give(m, || real::pthread_mutex_unlock(m)));
+        let result = if is_not_own(thread, m) {
+            unlock_anothers(thread, m)
+        } else {
+            if gives {
+                turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
+            }
+            turn::releasing(|| give(m, || real::pthread_mutex_unlock(m)))
+        };
         if gives {
             schedule::behind();
         }
         result
     }
+}
+
+/// Whether unlocking is an event, because the thread does not have the mutex. In a replay it may have it still, until the
+/// other comes that took it away.
+unsafe fn is_not_own(thread: &Thread, m: *mut Mutex) -> bool {
+    // SAFETY: the program's mutex.
+    let is_anothers = unsafe { (*m).is_anothers(thread.tid) };
+    if turn::recording() {
+        return is_anothers;
+    }
+    thread.next_unlock().is_some_and(|code| is_anothers || code == unlock::TAKEN_AWAY)
+}
+
+/// Unlocks a mutex that the thread does not have, which glibc allows: mutexes are used so as signals. If another has it,
+/// that is an event behind the lock that it undoes. One that is free stays free, as if it were locked and unlocked, so that
+/// it has its place between the locks of others.
+unsafe fn unlock_anothers(thread: &mut Thread, m: *mut Mutex) -> c_int {
+    thread.releases();
+    // SAFETY: the program's mutex.
+    unsafe {
+        if turn::recording() {
+            thread.begin();
+            objects::alone(|| record_unlock(thread, m));
+            thread.finish();
+            return 0;
+        }
+        let Some(step) = thread.step_at(Op::MutexUnlock, m as usize) else { return real::pthread_mutex_unlock(m) };
+        let slot = (*m).slot();
+        slot.as_ref().map_or(&Nothing as &dyn Object, |slot| slot).wait(thread, step.order);
+        if step.result == unlock::FREES {
+            park::wait_until(thread, core::ptr::from_ref((*m).words()) as usize, || (*m).holder() != 0);
+        } else {
+            lock_in_turn(m);
+            if let Some(slot) = &slot {
+                slot.taken(thread);
+            }
+        }
+        turn::tell(thread, Op::MutexUnlock, thread.count() + 1, m as usize, 0, 0);
+        thread.happened();
+        process::set_short_cut(thread);
+        give(m, || real::pthread_mutex_unlock(m));
+        thread.released();
+        0
+    }
+}
+
+unsafe fn record_unlock(thread: &mut Thread, m: *mut Mutex) {
+    // SAFETY: the program's mutex; the words are looked at by whoever has it, or knows that another has.
+    unsafe {
+        let slot = (*m).slot();
+        let words = (*m).words();
+        if let Some(holder) = holder_unless_free(m) {
+            thread.result(Op::MutexUnlock, unlock::FREES);
+            let version = words.version.load(Relaxed);
+            match thread::last_event_of(holder) {
+                Some((number, count)) => thread.edge(number, count),
+                // It is gone, and its lock was the last.
+                None if slot.is_some() => thread.hand_over(version.wrapping_sub(1)),
+                None => {}
+            }
+            if slot.is_some() {
+                words.wanted.store(version as u32, Relaxed);
+            }
+        } else {
+            let freed_by_another = slot.is_some() && words.wanted.load(Relaxed) == words.version.load(Relaxed) as u32;
+            let taken_away = freed_by_another && words.owner.load(Relaxed) == thread.number;
+            thread.result(Op::MutexUnlock, if taken_away { unlock::TAKEN_AWAY } else { unlock::FINDS_FREE });
+            match &slot {
+                Some(slot) => slot.took(thread),
+                None => Meeting(m as usize).took(thread),
+            }
+        }
+        thread.happen();
+        turn::tell(thread, Op::MutexUnlock, thread.count(), m as usize, 0, 0);
+        real::pthread_mutex_unlock(m);
+    }
+}
+
+/// The id of the thread that has the mutex. If it is free, the calling thread has it now. Whoever has just taken it says
+/// so when that is on its tape.
+unsafe fn holder_unless_free(m: *mut Mutex) -> Option<u32> {
+    /// A mutex that is nobody's for so long was unlocked by two at once, and its holder is lost.
+    const TRIES: u32 = 500;
+    // SAFETY: the program's mutex.
+    unsafe {
+        for _ in 0..TRIES {
+            if real::pthread_mutex_trylock(m) == 0 {
+                return None;
+            }
+            match (*m).holder() {
+                0 => sys::sleep_ns(20_000),
+                tid => return Some(tid),
+            }
+        }
+    }
+    Some(0)
 }
 
 /// Releases the mutex by `call`; in a replay the turn is given on first.
