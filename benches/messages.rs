@@ -146,6 +146,28 @@ fn objects(mut me: Participant) -> [Cost; 2] {
     [reads, writes]
 }
 
+/// The same by two participants in turn, so that another came in between each time.
+fn objects_in_turn(mut me: Participant, mut other: Participant) -> [Cost; 2] {
+    let object = Shared::new("object", 1u64);
+    let mixed = timed(|| {
+        for _ in 0..ACCESSES / 4 {
+            *object.write(&mut me).expect("a write") += 1;
+            drop(object.read(&mut other).expect("a read"));
+            *object.write(&mut other).expect("a write") += 1;
+            drop(object.read(&mut me).expect("a read"));
+        }
+    });
+    let writes = timed(|| {
+        for _ in 0..ACCESSES / 2 {
+            *object.write(&mut me).expect("a write") += 1;
+            *object.write(&mut other).expect("a write") += 1;
+        }
+    });
+    me.finish();
+    other.finish();
+    [mixed, writes]
+}
+
 fn locks() -> [Cost; 2] {
     let lock = std::hint::black_box(RwLock::new(1u64));
     let reads = timed(|| (0..ACCESSES).for_each(|_| drop(std::hint::black_box(lock.read()))));
@@ -223,7 +245,19 @@ fn main() {
         }
         keep(&mut rounds, round);
     }
+    let mut in_turn = Rounds::default();
+    for _ in 0..if wanted("objects") { ROUNDS } else { 0 } {
+        let mut round = vec![locks()];
+        for (mode, _) in MODES {
+            let (mut both, folder) = participants(mode, 2);
+            round.push(objects_in_turn(both.remove(0), both.remove(0)));
+            let _ = std::fs::remove_dir_all(folder);
+        }
+        keep(&mut in_turn, round);
+    }
     if wanted("objects") {
+        tell("in turn, reads and writes", "RwLock", &in_turn, 0);
+        tell("in turn, writes", "RwLock", &in_turn, 1);
         tell("shared read", "RwLock", &rounds, 0);
         tell("shared write", "RwLock", &rounds, 1);
     }

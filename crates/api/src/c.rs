@@ -382,20 +382,13 @@ unsafe fn enter(me: *mut Handle, object: *const Object, writes: bool) -> c_int {
     // SAFETY: the caller gives what retake_object_init gave, or null; it lives until the exit.
     let Some(object) = (unsafe { object.as_ref::<'static>() }) else { return misuse("the object is null") };
     with!(me, {
-        if me.me.is_light() {
-            object.gate.enter(writes);
-            object.look(&me.me, false);
-            object.crew.light(&mut me.me, writes);
-        } else {
-            let turn = match object.crew.before(&mut me.me, writes) {
-                Ok(turn) => turn,
-                Err(error) => return number(&error),
-            };
-            object.gate.enter(writes);
-            object.look(&me.me, false);
-            object.crew.access(&mut me.me, &turn, writes, &|| Some(object.bytes().to_vec()));
-        }
-        let entered = object.crew.entered(&me.me);
+        let turn = match object.crew.turn(&mut me.me, writes) {
+            Ok(turn) => turn,
+            Err(error) => return number(&error),
+        };
+        object.gate.enter(writes);
+        object.look(&me.me, false);
+        let entered = object.crew.enter(&mut me.me, turn, writes, &|| Some(object.bytes().to_vec()));
         me.held.push(Held { object, writes, entered });
         0
     })

@@ -36,10 +36,15 @@ pub struct Crew {
     bell: AtomicU32,
 }
 
-/// What the tape says of an access.
-pub struct Turn {
-    event: u64,
-    contents: Option<&'static [u8]>,
+/// How an access is made.
+#[derive(Clone, Copy)]
+pub enum Turn {
+    /// Nothing is done but to take the lock.
+    Passes,
+    /// Only the order is captured.
+    Light,
+    /// Anything else; what a full tape has of the contents.
+    Noted(Option<&'static [u8]>),
 }
 
 /// Between entering and leaving, where leaving is more than giving the lock back.
@@ -67,10 +72,22 @@ impl Crew {
     }
 
     /// Before the lock is taken: a replay waits for the version, and if it writes, for its readers.
-    pub fn before(&self, me: &mut Participant, writes: bool) -> Result<Turn> {
+    #[inline(always)]
+    pub fn turn(&self, me: &mut Participant, writes: bool) -> Result<Turn> {
+        if me.passes() {
+            Ok(Turn::Passes)
+        } else if me.is_light() {
+            Ok(Turn::Light)
+        } else {
+            Ok(Turn::Noted(self.recorded(me, writes)?))
+        }
+    }
+
+    /// Waits as the tape says; the contents that it has.
+    #[inline(never)]
+    fn recorded(&self, me: &mut Participant, writes: bool) -> Result<Option<&'static [u8]>> {
         let event = me.begin()?;
-        let mut turn = Turn { event, contents: None };
-        let Tape::Follow(follow) = &mut me.tape else { return Ok(turn) };
+        let Tape::Follow(follow) = &mut me.tape else { return Ok(None) };
         let came = || format!("{} object {}", if writes { "writing" } else { "reading" }, self.name);
         let step = follow.step(event, &came);
         if matches!(step, Step::Plain) && !follow.full {
@@ -78,7 +95,7 @@ impl Crew {
             if !own {
                 follow.diverged(event, &step, &format!("{}, to which others came in between", came()));
             }
-            return Ok(turn);
+            return Ok(None);
         }
         let (object, version, readers, contents) = match step {
             Step::Line(Line::Read { object, version }, contents) if !writes => (object, version, None, contents),
@@ -92,8 +109,7 @@ impl Crew {
             follow.diverged(event, &Step::Line(line, None), &came());
         }
         self.wait(me, event, version, readers);
-        turn.contents = contents;
-        Ok(turn)
+        Ok(contents)
     }
 
     /// Whether the participant of that seat finds the object as it knows it, whatever others do: it knows the version, and if
@@ -134,22 +150,24 @@ impl Crew {
         }
     }
 
-    /// The lock is held, and only the order is captured ([`Participant::is_light`]).
-    #[inline]
-    pub fn light(&self, me: &mut Participant, writes: bool) {
-        match me.seats.at(&self.place) {
-            Some(seat) if self.is_own(seat, writes) => {
+    /// The lock is held. What is to be done when the access ends, if anything.
+    #[inline(always)]
+    pub fn enter(
+        &self,
+        me: &mut Participant,
+        turn: Turn,
+        writes: bool,
+        contents: &dyn Fn() -> Option<Vec<u8>>,
+    ) -> Option<Box<Entered<'_>>> {
+        match (turn, me.seats.at(&self.place)) {
+            (Turn::Passes, _) => None,
+            (Turn::Light, Some(seat)) if self.is_own(seat, writes) => {
                 self.count(seat, writes);
                 me.finish_event(me.event);
+                if me.guards.is_none() { None } else { self.entered(me) }
             }
-            _ => self.light_noted(me, writes),
+            _ => self.enter_noted(me, turn, writes, contents),
         }
-    }
-
-    #[cold]
-    fn light_noted(&self, me: &mut Participant, writes: bool) {
-        let turn = Turn { event: me.event, contents: None };
-        self.access(me, &turn, writes, &|| None);
     }
 
     /// The lock is held. A read counts; a write makes a version that its participant alone knows.
@@ -165,46 +183,44 @@ impl Crew {
         }
     }
 
-    /// The lock is held.
-    pub fn access(&self, me: &mut Participant, turn: &Turn, writes: bool, contents: &dyn Fn() -> Option<Vec<u8>>) {
+    #[inline(never)]
+    fn enter_noted(
+        &self,
+        me: &mut Participant,
+        turn: Turn,
+        writes: bool,
+        contents: &dyn Fn() -> Option<Vec<u8>>,
+    ) -> Option<Box<Entered<'_>>> {
+        let event = me.event;
         if let Tape::Follow(follow) = &me.tape
-            && let Some(recorded) = turn.contents
+            && let Turn::Noted(Some(recorded)) = turn
             && contents().is_some_and(|contents| contents != recorded)
         {
             let what = format!("object {} with other contents", self.name);
             let came = "contents that somebody changed without a guard, or that no lock orders";
-            follow.reporter.diverged(turn.event, &what, came);
+            follow.reporter.diverged(event, &what, came);
         }
         if matches!(me.tape, Tape::Off) {
-            return;
+            return self.entered(me);
         }
         let version = self.version.load(Relaxed);
-        let readers = if writes { self.seats.reads_of(version) } else { 0 };
-        self.count(&me.seats.take(&self.place, &self.seats), writes);
-        if writes {
-            self.seats.clear();
-        }
+        let readers = if writes { self.seats.reads_of_last(version) } else { 0 };
+        self.count(me.seats.take(&self.place, &self.seats), writes);
         if let Some(capture) = me.written() {
             let kept = if capture.full { contents() } else { None };
-            let object = me.object_on_tape(turn.event, &self.name);
-            me.note(turn.event, &line_of(writes, object, version, readers), kept.as_deref());
+            let object = me.object_on_tape(event, &self.name);
+            me.note(event, &line_of(writes, object, version, readers), kept.as_deref());
         }
+        self.entered(me)
     }
 
-    /// What is to be done when the access ends, if anything.
-    #[inline]
-    pub fn entered(&self, me: &Participant) -> Option<Box<Entered<'_>>> {
-        let rings = matches!(me.tape, Tape::Follow(_));
-        if rings || me.guards.is_some() { Some(self.entered_counted(me, rings)) } else { None }
-    }
-
-    #[cold]
-    fn entered_counted(&self, me: &Participant, rings: bool) -> Box<Entered<'_>> {
-        let guards = me.guards.clone();
+    #[inline(never)]
+    fn entered(&self, me: &Participant) -> Option<Box<Entered<'_>>> {
+        let (rings, guards) = (matches!(me.tape, Tape::Follow(_)), me.guards.clone());
         if let Some(guards) = &guards {
             guards.fetch_add(1, Relaxed);
         }
-        Box::new(Entered { crew: self, rings, guards })
+        (rings || guards.is_some()).then(|| Box::new(Entered { crew: self, rings, guards }))
     }
 
     fn ring(&self) {

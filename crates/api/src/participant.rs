@@ -461,7 +461,7 @@ impl Participant {
 
     /// The number of a shared object on the tape that is written; the first time it is introduced there.
     pub(crate) fn object_on_tape(&mut self, event: u64, name: &Arc<str>) -> u32 {
-        let known = self.objects.iter().position(|known| known == name);
+        let known = self.objects.iter().position(|known| Arc::ptr_eq(known, name) || known == name);
         let index = known.unwrap_or(self.objects.len()) as u32;
         let Some(capture) = self.written() else { return 0 };
         if known.is_none() {

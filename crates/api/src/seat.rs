@@ -62,9 +62,14 @@ impl Row {
         self.seats().iter().map(|seat| seat.reads_of(version)).sum()
     }
 
-    /// There is a new version: what those read who have left does not count any more.
-    pub fn clear(&self) {
-        self.seats().retain(|seat| Arc::strong_count(seat) > 1);
+    /// The same, by whoever makes the next version: what those have read who have left does not count any more.
+    pub fn reads_of_last(&self, version: u64) -> u64 {
+        let (mut seats, mut sum) = (self.seats(), 0);
+        seats.retain(|seat| {
+            sum += seat.reads_of(version);
+            Arc::strong_count(seat) > 1
+        });
+        sum
     }
 }
 
@@ -104,7 +109,7 @@ pub struct Seats(Vec<Option<(u64, Arc<Seat>)>>);
 
 impl Seats {
     #[inline]
-    pub fn at(&self, place: &Place) -> Option<&Arc<Seat>> {
+    pub fn at(&self, place: &Place) -> Option<&Seat> {
         match self.0.get(place.number) {
             Some(Some((id, seat))) if *id == place.id => Some(seat),
             _ => None,
@@ -112,14 +117,19 @@ impl Seats {
     }
 
     /// The seat there; a new one if there is none.
-    pub fn take(&mut self, place: &Place, row: &Row) -> Arc<Seat> {
-        if let Some(seat) = self.at(place) {
-            return seat.clone();
+    pub fn take(&mut self, place: &Place, row: &Row) -> &Seat {
+        if self.0.len() <= place.number {
+            self.0.resize_with(place.number + 1, || None);
         }
-        let seat = Arc::<Seat>::default();
-        row.seats().push(seat.clone());
-        self.0.resize_with(self.0.len().max(place.number + 1), || None);
-        self.0[place.number] = Some((place.id, seat.clone()));
+        let found = &mut self.0[place.number];
+        if found.as_ref().is_none_or(|(id, _)| *id != place.id) {
+            *found = None;
+        }
+        let (_, seat) = found.get_or_insert_with(|| {
+            let seat = Arc::<Seat>::default();
+            row.seats().push(seat.clone());
+            (place.id, seat)
+        });
         seat
     }
 }

@@ -45,40 +45,28 @@ impl<T: Serialize + DeserializeOwned> Shared<T> {
     ///
     /// # Errors
     /// [`Error::Forked`](crate::Error::Forked).
-    #[inline]
+    #[inline(always)]
     pub fn read<'a>(&'a self, me: &mut Participant) -> Result<ReadGuard<'a, T>> {
-        if me.passes() {
-            return Ok(ReadGuard { data: self.readable(), _entered: Inside(None) });
-        }
-        if me.is_light() {
-            let data = self.readable();
-            self.crew.light(me, false);
-            return Ok(ReadGuard { data, _entered: Inside(self.crew.entered(me)) });
-        }
-        let turn = self.crew.before(me, false)?;
+        let turn = self.crew.turn(me, false)?;
         let data = self.readable();
-        self.crew.access(me, &turn, false, &|| serde_json::to_vec(&*data).ok());
-        Ok(ReadGuard { data, _entered: Inside(self.crew.entered(me)) })
+        // The data, not its guard: so the guard can stay in registers.
+        let contents: &T = &data;
+        let entered = self.crew.enter(me, turn, false, &|| serde_json::to_vec(contents).ok());
+        Ok(ReadGuard { data, _entered: Inside(entered) })
     }
 
     /// Writes the object, alone.
     ///
     /// # Errors
     /// As [`Shared::read`].
-    #[inline]
+    #[inline(always)]
     pub fn write<'a>(&'a self, me: &mut Participant) -> Result<WriteGuard<'a, T>> {
-        if me.passes() {
-            return Ok(WriteGuard { data: self.writable(), _entered: Inside(None) });
-        }
-        if me.is_light() {
-            let data = self.writable();
-            self.crew.light(me, true);
-            return Ok(WriteGuard { data, _entered: Inside(self.crew.entered(me)) });
-        }
-        let turn = self.crew.before(me, true)?;
+        let turn = self.crew.turn(me, true)?;
         let data = self.writable();
-        self.crew.access(me, &turn, true, &|| serde_json::to_vec(&*data).ok());
-        Ok(WriteGuard { data, _entered: Inside(self.crew.entered(me)) })
+        // The data, not its guard: so the guard can stay in registers.
+        let contents: &T = &data;
+        let entered = self.crew.enter(me, turn, true, &|| serde_json::to_vec(contents).ok());
+        Ok(WriteGuard { data, _entered: Inside(entered) })
     }
 
     #[inline]

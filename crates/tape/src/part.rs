@@ -165,10 +165,11 @@ impl Line<'_> {
     /// # Safety
     /// `to` must be valid for writes of [`Line::room`] bytes.
     pub unsafe fn write(&self, to: *mut u8, distance: u64) -> *mut u8 {
-        let mut small = [0u8; ROOM];
-        let start = small.as_mut_ptr();
-        // SAFETY: the small numbers fit ROOM; the caller gives the room for them and for the bytes.
+        // SAFETY: the caller gives the room for the numbers and for the bytes.
         unsafe {
+            let head = put(byte(to, self.kind()), distance);
+            // Behind a length of one byte, which almost all have.
+            let start = head.add(1);
             let (end, strings): (*mut u8, [&[u8]; 2]) = match *self {
                 Line::Fact(what, bytes) | Line::Value(what, bytes) => (byte(start, what), [bytes, &[]]),
                 Line::Partner { index, life, name, host } => {
@@ -209,10 +210,17 @@ impl Line<'_> {
             };
             let length = end as usize - start as usize;
             let whole = length + strings[0].len() + strings[1].len();
-            let mut to = put(put(byte(to, self.kind()), distance), whole as u64);
-            core::ptr::copy_nonoverlapping(start, to, length);
-            to = to.add(length);
-            for string in strings {
+            let mut to = end;
+            if whole < 1 << 7 {
+                head.write((whole as u8) << 1 | 1);
+            } else {
+                let mut numbers = [0u8; ROOM];
+                core::ptr::copy_nonoverlapping(start, numbers.as_mut_ptr(), length);
+                let start = put(head, whole as u64);
+                core::ptr::copy_nonoverlapping(numbers.as_ptr(), start, length);
+                to = start.add(length);
+            }
+            for string in strings.into_iter().filter(|string| !string.is_empty()) {
                 core::ptr::copy_nonoverlapping(string.as_ptr(), to, string.len());
                 to = to.add(string.len());
             }
@@ -393,6 +401,8 @@ mod tests {
         let lines = [
             Line::Fact(fact::COMMAND, b"a\0b"),
             Line::Partner { index: 3, life: 1, name: b"server", host: b"here" },
+            Line::Partner { index: 1 << 20, life: 300, name: &[b'n'; 120], host: b"here" },
+            Line::Value(value::INPUT, &[1; 127]),
             Line::Found(3),
             Line::Received { from: 3, seq: 1 << 40, id: 7, call: true },
             Line::Contents(b"some bytes"),

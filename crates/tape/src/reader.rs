@@ -68,12 +68,13 @@ impl Tape {
         threads.sort_by_key(|thread| thread.header.number);
         let mut tape = Tape { bytes, header, threads };
         tape.name_threads();
+        let mut apart = 0;
         for thread in &tape.threads {
             let mut entries = tape.payload(thread);
             let garbled = |_| Fault::Entry(thread.header.number);
             match tape.header.kind {
                 kind::TAPE => while entries.next_entry().map_err(garbled)?.is_some() {},
-                kind::PART => while entries.next_line_checked().map_err(garbled)?.is_some() {},
+                kind::PART => while entries.next_line_checked(&mut apart).map_err(garbled)?.is_some() {},
                 _ => while entries.next_rich().map_err(garbled)?.is_some() {},
             }
         }
@@ -170,13 +171,17 @@ impl<'a> Payload<'a> {
         Ok(Some((event, line)))
     }
 
-    /// The same; contents that stand apart are compared with their checksum.
-    fn next_line_checked(&mut self) -> Result<Option<()>, Garbled> {
+    /// The same; contents that stand apart are compared with their checksum. They stand one behind the other, the last one
+    /// up to `end`: so a stranger's file cannot make us look at the same bytes again and again.
+    fn next_line_checked(&mut self, end: &mut u64) -> Result<Option<()>, Garbled> {
         let Some((_, line)) = self.next_line_as_written()? else { return Ok(None) };
-        match line {
-            Line::Apart { at, length, crc } if crc32c(0, self.apart(at, length)?) != crc => Err(Garbled),
-            _ => Ok(Some(())),
+        if let Line::Apart { at, length, crc } = line {
+            if at < *end || crc32c(0, self.apart(at, length)?) != crc {
+                return Err(Garbled);
+            }
+            *end = at + length;
         }
+        Ok(Some(()))
     }
 
     fn next_line_as_written(&mut self) -> Result<Option<(u64, Line<'a>)>, Garbled> {
