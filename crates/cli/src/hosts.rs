@@ -78,14 +78,18 @@ pub fn reached(exe: &Path, mut argv: Vec<OsString>) -> Vec<OsString> {
     argv
 }
 
-/// The arguments with which a job of several hosts runs on this one: a replay needs one session for all ranks.
+/// The arguments with which a job of several hosts runs on this one: a replay needs one session for all ranks. Only the
+/// first word that names hosts is the launcher's, in each of the parts that `:` divides; others are the program's.
 pub fn at_home(argv: Vec<OsString>) -> Vec<OsString> {
     let mut words = argv.into_iter();
     let mut home: Vec<_> = words.next().into_iter().chain([OsString::from("--oversubscribe")]).collect();
+    let mut is_named = false;
     while let Some(word) = words.next() {
-        if NAMES_HOSTS.iter().any(|name| word == *name) {
+        if !is_named && NAMES_HOSTS.iter().any(|name| word == *name) {
+            is_named = true;
             words.next();
         } else {
+            is_named &= word != ":";
             home.push(word);
         }
     }
@@ -275,5 +279,7 @@ mod tests {
     #[test]
     fn at_home_no_hosts_are_named() {
         assert_eq!(at_home(words("mpirun --host a,b -np 4 job")), words("mpirun --oversubscribe -np 4 job"));
+        let parts = at_home(words("mpirun -H a job --host x : -H b job"));
+        assert_eq!(parts, words("mpirun --oversubscribe job --host x : job"));
     }
 }
