@@ -146,7 +146,7 @@ impl Alone {
 }
 
 impl Alone {
-    /// The same of a process without participants, which exchanged messages by a library that is caught: a rank.
+    /// The same of a process without participants, which exchanged messages by a library that is caught: a rank, a task.
     pub fn of_tape(take: &Take, tape: &Tape, tapes: &[Tape]) -> Result<Alone> {
         let (name, label) = (tape.name(), take.label());
         let Some(started) = notes(tape, note::COMMAND).into_iter().next() else {
@@ -154,11 +154,14 @@ impl Alone {
                 format!("{name} cannot be replayed alone: the take holds the order of its messages, not the contents");
             return Err(Failure::own(what).next(format!("retake record --full -- {}", take.facts.command())));
         };
-        // What it executed is a part of it; ranks that it started are not.
-        let inside = |tape: &&Tape| match tape.name().strip_prefix(&name) {
+        // What it executed is a part of it; ranks that it started and tasks that it spawned are not.
+        let is_below = |tape: &Tape, top: &str| match tape.name().strip_prefix(top) {
             Some(rest) => rest.is_empty() || rest.starts_with('.') && !rest.contains(RANK_NAME),
             None => false,
         };
+        let is_other = |top: &Tape| top.header.born == born::TASK && top.name() != name && is_below(top, &name);
+        let others: Vec<_> = tapes.iter().filter(|tape| is_other(tape)).map(Tape::name).collect();
+        let inside = |tape: &&Tape| is_below(tape, &name) && !others.iter().any(|other| is_below(tape, other));
         let calls: BTreeSet<_> = tapes.iter().filter(inside).flat_map(|tape| notes(tape, note::NOT_ALONE)).collect();
         if !calls.is_empty() {
             let calls: Vec<_> = calls.iter().map(|call| String::from_utf8_lossy(call)).collect();

@@ -13,8 +13,9 @@ use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::Store;
 use crate::symbols::Symbols;
 use crate::take::{Take, TempDir};
+use crate::tasks::TASK_NAME;
 use crate::{Ending, checkpoints, gdb, hosts, launcher, promote, record, shim, stop, tasks, wake, words};
-use retake_tape::layout::state;
+use retake_tape::layout::{born, state};
 use retake_tape::reader::Tape;
 use retake_tape::session::{FILE as SESSION, RANK_NAME, ROOT_NAME, at_end, flag};
 use std::cell::Cell;
@@ -68,8 +69,8 @@ pub struct Args {
     /// With --stop-at: leave everything where it stands, for a debugger
     #[arg(long, requires = "stop_at")]
     hold: bool,
-    /// Run only this rank of an MPI job (rank:3), or the process of this participant of the retake library, without the
-    /// others; what it received comes from the take, which must be recorded with --full, and what it sends goes nowhere
+    /// Run only this rank of an MPI job (rank:3), this task of PVM (task:0.1.2), or the process of this participant of the
+    /// retake library, without the others; what it received comes from the take, which must be recorded with --full, and what it sends goes nowhere
     /// and is compared
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
@@ -250,8 +251,15 @@ impl Player {
         })
     }
 
-    /// Only the process of this participant shall run.
+    /// Only the process of this participant, rank or task shall run.
     pub fn leave_alone(&mut self, name: &str) -> Result<()> {
+        if let Some(task) = name.strip_prefix(TASK_NAME) {
+            let task = tasks::find(&self.take, &self.tapes, task)?;
+            self.alone = Some(Alone::of_tape(&self.take, task, &self.tapes)?);
+            self.flags |= flag::ALONE;
+            self.only = Some(name.to_owned());
+            return Ok(());
+        }
         let parts = parts::load(&self.take)?;
         let is_part = parts.iter().any(|part| part.name() == name);
         self.alone = Some(match self.tapes.iter().find(|tape| tape.name() == name && !is_part) {
@@ -266,6 +274,16 @@ impl Player {
     /// Whether what is started is a rank without its launcher.
     fn is_rank_alone(&self) -> bool {
         self.alone.is_some() && self.first_process().contains(RANK_NAME)
+    }
+
+    /// Whether it was started then by one who gave it pipes, and now is not.
+    fn is_started_for(&self) -> bool {
+        self.is_rank_alone() || self.is_task_alone()
+    }
+
+    /// Whether it is a task that a daemon of PVM started.
+    fn is_task_alone(&self) -> bool {
+        self.alone.as_ref().is_some_and(|alone| alone.born == born::TASK)
     }
 
     /// The name of the process that is started.
@@ -305,9 +323,9 @@ impl Player {
         before_removal: &mut dyn FnMut(&Path, Ended) -> Result<()>,
     ) -> Result<Ended> {
         let place = TempDir::new()?;
-        // A launcher gives its ranks pipes.
+        // A launcher gives its ranks pipes, a daemon its tasks.
         let to = output.map(|output| [&output.stdout, &output.stderr]);
-        let relay = self.is_rank_alone().then(|| Relay::new(to)).transpose()?;
+        let relay = self.is_started_for().then(|| Relay::new(to)).transpose()?;
         let mut scene = self.scene(place.path(), output)?;
         if let Some(relay) = &relay {
             [scene.launch.streams[1], scene.launch.streams[2]] = relay.streams();
@@ -415,10 +433,14 @@ impl Player {
         // SAFETY: only asks.
         let given = unsafe { libc::isatty(0) } == 0 && !self.silent;
         let recorded = &self.take.facts.stdin;
+        let nothing = || File::open("/dev/null").ok();
+        // What a daemon starts has no input.
+        if self.is_task_alone() {
+            return nothing();
+        }
         if given {
             return None;
         }
-        let nothing = || File::open("/dev/null").ok();
         match (recorded.kind.as_str(), &recorded.path) {
             ("file", Some(path)) => match File::open(path.os()) {
                 Ok(mut file) => {

@@ -1,9 +1,11 @@
 //! The places of PVM's tasks: all tasks of one spawn are recorded under one name and a number, because they get one
-//! environment. The ids that their parent was given say which is which; here each gets its place for a name.
+//! environment. The ids that their parent was given say which is which; here each gets its place for a name. By that it is
+//! found again, where one of them is to be replayed alone.
 
 use crate::running;
 use crate::status::{Context, Failure, Result};
-use crate::take::{files, header, load};
+use crate::take::{Take, files, header, load};
+use crate::words;
 use retake_tape::entry::Entry;
 use retake_tape::layout::{ProcessHeader, born};
 use retake_tape::op::Op;
@@ -148,6 +150,34 @@ fn renamed(name: &str, places: &BTreeMap<String, String>) -> String {
         let Some(end) = ends.rev().find(|end| places.contains_key(&name[..*end])) else { return name };
         name = format!("{}{}", places[&name[..end]], &name[end..]);
     }
+}
+
+/// What stands before the name of a task where a person names one.
+pub const TASK_NAME: &str = "task:";
+
+/// Whether the process was a task: it enrolled.
+fn is_task(tape: &Tape) -> bool {
+    look_through(tape, &mut Vec::new()).is_some()
+}
+
+/// The tape of that task, or a failure that names those there are.
+pub fn find<'a>(take: &Take, tapes: &'a [Tape], name: &str) -> Result<&'a Tape> {
+    let tasks: Vec<_> = tapes.iter().filter(|tape| is_task(tape)).collect();
+    let label = take.label();
+    let Some(tape) = tasks.iter().find(|tape| tape.name() == name) else {
+        if tasks.is_empty() {
+            let what = format!("{label} has no tasks: its program does not use PVM");
+            return Err(Failure::own(what).next(format!("retake replay {label}")));
+        }
+        let names: Vec<_> = tasks.iter().map(|tape| tape.name()).collect();
+        let what = format!("{label} has no task {}, but {}", words::clean(name), names.join(", "));
+        return Err(Failure::own(what).next(format!("retake replay --only {TASK_NAME}{} {label}", names[0])));
+    };
+    if tape.header.born == born::FORK {
+        let what = format!("{name} cannot be replayed alone: its process was forked, not executed");
+        return Err(Failure::own(what).next(format!("retake replay {label}")));
+    }
+    Ok(tape)
 }
 
 /// Renames the file and the process in it.

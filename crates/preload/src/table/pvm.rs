@@ -128,7 +128,7 @@ interpose! {
 
 /// Functions that are used, and not caught.
 pub mod plain {
-    use super::{Ints, c_int};
+    use super::{Ints, c_char, c_int};
     use core::sync::atomic::AtomicUsize;
 
     macro_rules! plain {
@@ -145,9 +145,14 @@ pub mod plain {
     plain! {
         fn pvm_mkbuf(encoding: c_int);
         fn pvm_freebuf(buffer: c_int);
+        fn pvm_getsbuf();
         fn pvm_setsbuf(buffer: c_int);
         fn pvm_setrbuf(buffer: c_int);
         fn pvm_pkint(from: Ints, n: c_int, stride: c_int);
         fn pvm_upkint(to: Ints, n: c_int, stride: c_int);
+        fn pvm_pkbyte(from: *mut c_char, n: c_int, stride: c_int);
+        fn pvm_upkbyte(to: *mut c_char, n: c_int, stride: c_int);
+        fn pvm_pkmesg(buffer: c_int);
+        fn pvm_upkmesg();
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Ids of daemons and hosts are the same as long as the virtual machine is built in the same order.
 
+use crate::handle::pvm::full;
 use libc::c_int;
 use retake_engine::process::{self, mode};
 use retake_engine::tasks;
@@ -44,9 +45,9 @@ pub fn recorded(tid: c_int) -> c_int {
     tasks::recorded(pair::TASK, tid as u32).map_or(tid, |recorded| recorded as c_int)
 }
 
-/// Replay: the present id of a task that may not have come yet.
+/// Replay: the present id of a task that may not have come yet. Alone, nobody comes.
 pub fn wait_for(thread: &mut Thread, tid: c_int) -> c_int {
-    if is_task(tid) { tasks::wait_for(thread, pair::TASK, tid as u32) as c_int } else { tid }
+    if is_task(tid) && !full::given() { tasks::wait_for(thread, pair::TASK, tid as u32) as c_int } else { tid }
 }
 
 /// Replay: the task that was `recorded` is `present`; `pid` is its process, if it is this one.

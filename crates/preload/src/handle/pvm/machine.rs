@@ -1,5 +1,6 @@
 //! The virtual machine: hosts and tasks are told as they were; hosts are added and removed again.
 
+use crate::handle::pvm::full;
 use crate::handle::pvm::{self, Scratch, answer, library, take_int, told};
 use crate::table::pvm::{Host, Ints, Task, Words, real};
 use core::ffi::CStr;
@@ -224,7 +225,9 @@ unsafe fn hosts(n: c_int, results: Ints, call: impl Fn(Ints) -> c_int) -> c_int 
                 words.push(core::slice::from_raw_parts(at.cast(), size));
             },
             |bytes| {
-                library(|| call(at));
+                if !full::given() {
+                    library(|| call(at));
+                }
                 core::ptr::copy_nonoverlapping(bytes.as_ptr(), at.cast(), size.min(bytes.len()));
             },
         );

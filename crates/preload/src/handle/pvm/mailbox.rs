@@ -1,7 +1,10 @@
 //! Mailboxes: one store for all tasks, kept by the daemon. Its uses are put in order, across tasks, and made again in that
 //! order; what was not found then is not looked for again.
 
+use crate::handle::exchange::Numbers;
+use crate::handle::pvm::full::{self, message};
 use crate::handle::pvm::machine::{give, push_int, push_text, take_text, text_length};
+use crate::handle::pvm::receive::{activate, drop_active};
 use crate::handle::pvm::{self, Scratch, library, take_int, told};
 use crate::table::pvm::{Ints, Mailbox, real};
 use core::cell::Cell;
@@ -14,6 +17,8 @@ use retake_engine::thread::{Thread, waiting};
 use retake_engine::{report, turn};
 use retake_tape::op::Op;
 
+/// There is no such entry.
+const NOT_FOUND: c_int = -32;
 /// Wait until there is an entry.
 const WAITS: c_int = 32;
 
@@ -42,9 +47,11 @@ pub fn ordered(op: Op, blocks: bool, same: fn(c_int, c_int) -> bool, call: impl 
         return result;
     }
     let Some(step) = thread.step(op) else { return call() };
-    tasks::wait_for_changes(thread, step.order);
+    if !full::given() {
+        tasks::wait_for_changes(thread, step.order);
+    }
     let mut result = step.result as c_int;
-    if result >= 0 {
+    if result >= 0 && !full::given() {
         result = until_same(thread, result, same, &call);
         if !same(step.result as c_int, result) {
             let then = step.result as u64;
@@ -97,7 +104,15 @@ fn both_found(recorded: c_int, now: c_int) -> bool {
     recorded > 0 && now > 0
 }
 
+fn named(words: &mut Path<'_>, name: *const c_char) {
+    words.push(b"of mailbox ");
+    // SAFETY: the program's string.
+    unsafe { full::push_text(words, name) };
+}
+
 pub unsafe fn putinfo(name: *mut c_char, buffer: c_int, flags: c_int) -> c_int {
+    // SAFETY: the library's buffer.
+    full::pass("pvm_putinfo", |words| named(words, name), |_| unsafe { message::sum(buffer) });
     // SAFETY: the program's arguments; so for the others.
     ordered(Op::PvmMailbox, false, equal, || unsafe { real::pvm_putinfo(name, buffer, flags) })
 }
@@ -105,7 +120,23 @@ pub unsafe fn putinfo(name: *mut c_char, buffer: c_int, flags: c_int) -> c_int {
 pub unsafe fn recvinfo(name: *mut c_char, index: c_int, flags: c_int) -> c_int {
     let blocks = flags & WAITS != 0;
     // SAFETY: as above.
-    ordered(Op::PvmMailbox, blocks, both_found, || unsafe { real::pvm_recvinfo(name, index, flags) })
+    let buffer = ordered(Op::PvmMailbox, blocks, both_found, || unsafe { real::pvm_recvinfo(name, index, flags) });
+    let Some(thread) = turn::enter() else { return buffer };
+    // SAFETY: the library's buffers.
+    unsafe {
+        match buffer {
+            1.. if full::kept() => message::keep(thread, "pvm_recvinfo", buffer),
+            1.. if full::given() => {
+                let buffer = message::given(thread.given("pvm_recvinfo"));
+                activate(buffer);
+                return buffer;
+            }
+            // What was not found took the place of the active message all the same.
+            NOT_FOUND if !turn::recording() => drop_active(),
+            _ => {}
+        }
+    }
+    buffer
 }
 
 pub unsafe fn delinfo(name: *mut c_char, index: c_int, flags: c_int) -> c_int {
@@ -114,13 +145,24 @@ pub unsafe fn delinfo(name: *mut c_char, index: c_int, flags: c_int) -> c_int {
 }
 
 pub unsafe fn insert(name: *mut c_char, index: c_int, data: c_int) -> c_int {
+    // SAFETY: a number.
+    full::pass("pvm_insert", |words| named(words, name), |_| unsafe { full::memory((&raw const data).cast(), 4) });
     // SAFETY: as above.
     ordered(Op::PvmMailbox, false, equal, || unsafe { real::pvm_insert(name, index, data) })
 }
 
 pub unsafe fn lookup(name: *mut c_char, index: c_int, data: Ints) -> c_int {
     // SAFETY: as above.
-    ordered(Op::PvmMailbox, false, equal, || unsafe { real::pvm_lookup(name, index, data) })
+    let result = ordered(Op::PvmMailbox, false, equal, || unsafe { real::pvm_lookup(name, index, data) });
+    // SAFETY: the program's variable, if there is one.
+    if let (0.., Some(data), Some(thread)) = (result, unsafe { data.as_mut() }, turn::enter()) {
+        if full::kept() {
+            thread.keep("pvm_lookup", [Numbers([i64::from(*data)]).bytes(), &[]]);
+        } else if full::given() {
+            *data = full::number(thread.given("pvm_lookup"));
+        }
+    }
+    result
 }
 
 pub unsafe fn delete(name: *mut c_char, index: c_int) -> c_int {
@@ -169,7 +211,9 @@ pub unsafe fn getmboxinfo(pattern: *mut c_char, n: Ints, to: *mut *mut Mailbox) 
             tasks::changing(call, note)
         } else {
             let Some(step) = thread.step(op) else { return real::pvm_getmboxinfo(pattern, n, to) };
-            tasks::wait_for_changes(thread, step.order);
+            if !full::given() {
+                tasks::wait_for_changes(thread, step.order);
+            }
             (count, found) = read_classes(step.bytes);
             tasks::changed();
             thread.happened();

@@ -4,9 +4,12 @@
 //! the recorded ones, the library is handed the present ones ([`ids`]). A receive that could have got another message is
 //! made again for exactly that one; FIFO order between two tasks does the rest. Questions are answered from the tape.
 //!
+//! One task can be replayed alone, without a daemon, if what it received was kept ([`full`]).
+//!
 //! Law: a call of the program is at most one event (enrolling and output of tasks besides); what the library calls
 //! inside itself is none.
 
+pub mod full;
 pub mod group;
 pub mod ids;
 pub mod info;
@@ -18,7 +21,6 @@ pub mod receive;
 pub mod send;
 pub mod task;
 
-use core::sync::atomic::AtomicUsize;
 use libc::c_int;
 use retake_engine::sys;
 use retake_engine::thread::Thread;
@@ -46,7 +48,7 @@ pub fn answer(op: Op, call: impl FnOnce() -> c_int) -> c_int {
 pub fn action(op: Op, call: impl Fn() -> c_int) -> c_int {
     enter();
     let again = |recorded| {
-        if recorded >= 0 {
+        if recorded >= 0 && !full::given() {
             must_succeed(op, library(&call));
         }
     };
@@ -82,6 +84,9 @@ pub fn effect(op: Op, call: impl FnOnce() -> c_int) -> c_int {
         thread.happened();
         return told(step.result);
     }
+    if full::given() {
+        return 0;
+    }
     let result = turn::undisturbed(|| library(call));
     must_succeed(op, result);
     result
@@ -110,11 +115,8 @@ pub fn error(words: &mut Path<'_>, result: c_int) {
 
 /// The result that the program is given. A failure that was not made again has not told the library.
 pub fn told(result: i64) -> c_int {
-    static AT: AtomicUsize = AtomicUsize::new(0);
     if result < 0 && !turn::recording() && turn::enter().is_some() {
-        let at = crate::real::find(&AT, "pvm_errno\0") as *mut c_int;
-        // SAFETY: the library's variable.
-        unsafe { *at = result as c_int };
+        full::state::ERROR.set(result as c_int);
     }
     result as c_int
 }

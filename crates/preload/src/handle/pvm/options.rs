@@ -1,6 +1,8 @@
 //! Options, contexts and handlers. Options that hold ids are translated like ids elsewhere.
 
+use crate::handle::exchange::refuse;
 use crate::handle::input::note_unsupported;
+use crate::handle::pvm::full;
 use crate::handle::pvm::{self, action, ids, library, told};
 use crate::table::pvm::{Handler, Host, Ints, Matcher, real};
 use core::sync::atomic::AtomicUsize;
@@ -20,6 +22,11 @@ fn holds_context(what: c_int) -> bool {
     matches!(what, 21..=24)
 }
 
+/// Whether only the library in this process cares.
+fn is_local(what: c_int) -> bool {
+    matches!(what, 1 | 2 | 3 | 10 | 11 | 18)
+}
+
 fn shown(what: c_int, value: c_int) -> c_int {
     match what {
         _ if holds_tid(what) => ids::recorded(value),
@@ -30,7 +37,7 @@ fn shown(what: c_int, value: c_int) -> c_int {
 
 pub unsafe fn getopt(what: c_int) -> c_int {
     // SAFETY: asks the library; so for the others.
-    shown(what, library(|| unsafe { real::pvm_getopt(what) }))
+    full::answered("pvm_getopt", || shown(what, library(|| unsafe { real::pvm_getopt(what) })))
 }
 
 pub unsafe fn setopt(what: c_int, value: c_int) -> c_int {
@@ -40,7 +47,11 @@ pub unsafe fn setopt(what: c_int, value: c_int) -> c_int {
         _ => value,
     };
     // SAFETY: as above.
-    shown(what, library(|| unsafe { real::pvm_setopt(what, value) }))
+    let call = || library(|| unsafe { real::pvm_setopt(what, value) });
+    if is_local(what) && full::given() {
+        call();
+    }
+    full::answered("pvm_setopt", || shown(what, call()))
 }
 
 /// A new context has another number in each run.
@@ -53,7 +64,7 @@ pub unsafe fn newcontext() -> c_int {
         false,
         || i64::from(call()),
         |recorded| {
-            if recorded >= 0 {
+            if recorded >= 0 && !full::given() {
                 let present = call();
                 pvm::must_succeed(Op::PvmContext, present);
                 ids::pair_contexts(recorded as c_int, present);
@@ -111,6 +122,7 @@ pub unsafe fn recvf(matcher: Matcher) -> Matcher {
 pub unsafe fn addmhf(tid: c_int, tag: c_int, context: c_int, handler: Handler) -> c_int {
     if !turn::is_in_library() {
         note_unsupported(b"pvm_addmhf (its handlers)");
+        refuse("pvm_addmhf");
     }
     // SAFETY: as above.
     unsafe { real::pvm_addmhf(ids::present(tid), tag, ids::present_context(context), handler) }
@@ -119,6 +131,7 @@ pub unsafe fn addmhf(tid: c_int, tag: c_int, context: c_int, handler: Handler) -
 pub unsafe fn getfds(fds: *mut Ints) -> c_int {
     if !turn::is_in_library() {
         note_unsupported(b"pvm_getfds (which of its descriptors are ready)");
+        refuse("pvm_getfds");
     }
     pvm::enter();
     // SAFETY: as above.
@@ -127,18 +140,21 @@ pub unsafe fn getfds(fds: *mut Ints) -> c_int {
 
 pub unsafe fn reg_hoster() -> c_int {
     note_unsupported(b"pvm_reg_hoster");
+    refuse("pvm_reg_hoster");
     // SAFETY: as above.
     library(|| unsafe { real::pvm_reg_hoster() })
 }
 
 pub unsafe fn reg_tasker() -> c_int {
     note_unsupported(b"pvm_reg_tasker");
+    refuse("pvm_reg_tasker");
     // SAFETY: as above.
     library(|| unsafe { real::pvm_reg_tasker() })
 }
 
 pub unsafe fn reg_rm(host: *mut *mut Host) -> c_int {
     note_unsupported(b"pvm_reg_rm");
+    refuse("pvm_reg_rm");
     // SAFETY: as above.
     library(|| unsafe { real::pvm_reg_rm(host) })
 }

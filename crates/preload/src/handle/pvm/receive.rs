@@ -5,6 +5,8 @@
 //! order and content are not the same again (it names a task by its id), so its content is on the tape, and the replay
 //! makes a message of it.
 
+use crate::handle::exchange::Numbers;
+use crate::handle::pvm::full::{self, message};
 use crate::handle::pvm::{self, group, ids, library, options};
 use crate::table::pvm::{Info, Ints, plain, real};
 use core::cell::Cell;
@@ -39,6 +41,17 @@ fn is_open(tid: c_int, tag: c_int) -> bool {
     tid == -1 || tag == -1 || ids::is_daemon(tid) || options::has_matcher()
 }
 
+/// The function that has this event.
+fn name(op: Op) -> &'static str {
+    match op {
+        Op::PvmNrecv => "pvm_nrecv",
+        Op::PvmTrecv => "pvm_trecv",
+        Op::PvmPrecv => "pvm_precv",
+        Op::PvmProbe => "pvm_probe",
+        _ => "pvm_recv",
+    }
+}
+
 /// Recording: notes what a receive returned. `open` if it could have been another message, `polls` if 0 is finding
 /// nothing, `peeks` if the message stays where it is. A message whose content was looked at cannot be wound back, so
 /// that one like it takes its place: its buffer is returned.
@@ -55,6 +68,11 @@ unsafe fn note(thread: &mut Thread, op: Op, buffer: c_int, open: bool, polls: bo
                 plain::pvm_upkint(body.as_mut_ptr(), numbers as c_int, 1);
             }
         });
+    }
+    if buffer > 0 && full::kept() {
+        let keep = if peeks { message::keep_head } else { message::keep };
+        // SAFETY: the library's buffer.
+        unsafe { keep(thread, name(op), buffer) };
     }
     // SAFETY: numbers of ours, as bytes.
     let body = unsafe { core::slice::from_raw_parts(body.as_ptr().cast::<u8>(), numbers * 4) };
@@ -102,6 +120,15 @@ fn wanted(thread: &mut Thread, op: Op, tid: c_int, tag: c_int, step: &Step) -> W
         }
         return Wanted::Message(ids::wait_for(thread, tid), tag);
     };
+    must_fit(thread, op, (tid, tag), (source, recorded_tag));
+    if ids::is_daemon(source) {
+        return Wanted::Notification(source, recorded_tag, step.bytes);
+    }
+    Wanted::Message(ids::wait_for(thread, source), recorded_tag)
+}
+
+/// Replay: ends it with a report if a call did not ask for the message that it got then.
+fn must_fit(thread: &mut Thread, op: Op, (tid, tag): (c_int, c_int), (source, recorded_tag): (c_int, c_int)) {
     if tid != -1 && tid != source || tag != -1 && tag != recorded_tag {
         let came = |words: &mut Path<'_>| {
             words.push(b"a message from task t").push_hex(u64::from(source as u32));
@@ -109,10 +136,14 @@ fn wanted(thread: &mut Thread, op: Op, tid: c_int, tag: c_int, step: &Step) -> W
         };
         report::differs(thread, op, came, |words| asked(words, tid, tag));
     }
-    if ids::is_daemon(source) {
-        return Wanted::Notification(source, recorded_tag, step.bytes);
-    }
-    Wanted::Message(ids::wait_for(thread, source), recorded_tag)
+}
+
+/// Alone: the record of the message that a call got then.
+fn record(thread: &mut Thread, op: Op, asked: (c_int, c_int)) -> &'static [u8] {
+    let record = thread.given(name(op));
+    let head = message::head(record);
+    must_fit(thread, op, asked, (head.source, head.tag));
+    record
 }
 
 /// What a call asked for, in words.
@@ -166,7 +197,7 @@ unsafe fn look_for(thread: &mut Thread, op: Op, from: c_int, tag: c_int) -> c_in
 }
 
 /// The active message is given up, as every receive does first.
-unsafe fn drop_active() {
+pub unsafe fn drop_active() {
     // SAFETY: the library's buffers.
     library(|| unsafe {
         let active = plain::pvm_setrbuf(0);
@@ -181,9 +212,17 @@ unsafe fn make_active(source: c_int, tag: c_int, body: &[u8]) -> c_int {
     // SAFETY: the library's buffers.
     unsafe {
         let buffer = make(source, tag, body);
+        activate(buffer);
+        buffer
+    }
+}
+
+/// Puts a message in place of the active one.
+pub unsafe fn activate(buffer: c_int) {
+    // SAFETY: the library's buffers.
+    unsafe {
         drop_active();
         library(|| plain::pvm_setrbuf(buffer));
-        buffer
     }
 }
 
@@ -221,6 +260,11 @@ unsafe fn receive(op: Op, tid: c_int, tag: c_int, polls: bool, call: impl FnOnce
             Wanted::Result(result) => {
                 drop_active();
                 result
+            }
+            _ if full::given() => {
+                let buffer = message::given(record(thread, op, (tid, tag)));
+                activate(buffer);
+                buffer
             }
             Wanted::Message(from, tag) => take(thread, op, from, tag),
             Wanted::Notification(source, tag, body) => make_active(source, tag, body),
@@ -263,6 +307,7 @@ pub unsafe fn probe(tid: c_int, tag: c_int) -> c_int {
         let Some(step) = thread.step(op) else { return call() };
         let buffer = match wanted(thread, op, tid, tag, &step) {
             Wanted::Result(result) => result,
+            _ if full::given() => message::looked_at(record(thread, op, (tid, tag))),
             Wanted::Message(from, tag) => look_for(thread, op, from, tag),
             Wanted::Notification(source, tag, _) => make(source, tag, &[]),
         };
@@ -284,16 +329,22 @@ pub unsafe fn precv(
     rlen: Ints,
 ) -> c_int {
     let op = Op::PvmPrecv;
-    let (mut source, mut found_tag, mut length) = (0, 0, 0);
+    // Its source, its tag, its length.
+    let mut found = [0 as c_int; 3];
+    let at = found.as_mut_ptr();
     // SAFETY: the program's buffer and variables.
     unsafe {
-        let mut call = |tid: c_int, tag: c_int| {
-            real::pvm_precv(tid, tag, to, n, kind, &raw mut source, &raw mut found_tag, &raw mut length)
-        };
+        let call = |tid: c_int, tag: c_int| real::pvm_precv(tid, tag, to, n, kind, at, at.add(1), at.add(2));
         let result = match pvm::enter() {
             None => call(ids::present(tid), tag),
             Some(thread) if turn::recording() => {
                 let result = turn::cancellable(op, || library(|| call(tid, tag)));
+                let [source, found_tag, length] = *at.cast::<[c_int; 3]>();
+                if result >= 0 && full::kept() {
+                    let length = (length.max(0) as usize).min(n.max(0) as usize * full::size(kind));
+                    let bytes = core::slice::from_raw_parts(to.cast(), length);
+                    thread.keep(name(op), [Numbers((*at.cast::<[c_int; 3]>()).map(i64::from)).bytes(), bytes]);
+                }
                 thread.begin();
                 if result < 0 {
                     thread.result(op, i64::from(result));
@@ -310,6 +361,15 @@ pub unsafe fn precv(
                 Some(step) => {
                     let result = match wanted(thread, op, tid, tag, &step) {
                         Wanted::Result(result) => result,
+                        _ if full::given() => {
+                            let (head, bytes) = Numbers::<3>::read(thread.given(name(op)));
+                            let head = head.0.map(|number| number as c_int);
+                            must_fit(thread, op, (tid, tag), (head[0], head[1]));
+                            at.cast::<[c_int; 3]>().write(head);
+                            let room = n.max(0) as usize * full::size(kind);
+                            core::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len().min(room));
+                            0
+                        }
                         Wanted::Message(from, tag) => {
                             look_for(thread, op, from, tag);
                             library(|| call(from, tag))
@@ -323,7 +383,8 @@ pub unsafe fn precv(
             },
         };
         if result >= 0 {
-            for (room, value) in [(rtid, ids::recorded(source)), (rtag, found_tag), (rlen, length)] {
+            let [source, tag, length] = found;
+            for (room, value) in [(rtid, ids::recorded(source)), (rtag, tag), (rlen, length)] {
                 if let Some(room) = room.as_mut() {
                     *room = value;
                 }

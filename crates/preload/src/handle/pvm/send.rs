@@ -1,11 +1,13 @@
 //! What a task sends to others: messages, signals, and the wish to be notified. Sent again in a replay, to the tasks that
-//! have taken their places.
+//! have taken their places; alone it is compared with what was sent then, and goes nowhere.
 
+use crate::handle::pvm::full::{self, NOTHING, message as packed};
 use crate::handle::pvm::{self, Scratch, action, effect, ids, task};
 use crate::table::pvm::{Ints, real};
 use libc::{c_int, c_void};
 use retake_engine::end;
 use retake_engine::process::{self, mode};
+use retake_engine::store::Path;
 use retake_engine::tasks;
 use retake_engine::turn;
 use retake_tape::layout::state;
@@ -16,7 +18,8 @@ use retake_tape::session::pair;
 /// death sooner, without sleeps: so a task that was killed then makes sure of each message.
 fn message(call: impl FnOnce() -> c_int) -> c_int {
     let result = effect(Op::PvmSend, call);
-    if process::mode() == mode::REPLAY && process::get().recorded_state == state::OPEN && turn::enter().is_some() {
+    let is_replay = process::mode() == mode::REPLAY && !full::given();
+    if is_replay && process::get().recorded_state == state::OPEN && turn::enter().is_some() {
         task::settle();
     }
     result
@@ -24,14 +27,24 @@ fn message(call: impl FnOnce() -> c_int) -> c_int {
 
 pub unsafe fn send(tid: c_int, tag: c_int) -> c_int {
     let to = present(tid);
+    // SAFETY: the library's buffer.
+    full::pass("pvm_send", |words| to_task(words, tid, tag), |_| unsafe { packed::sum_of_active() });
     // SAFETY: the program's arguments; so for the others.
     message(|| unsafe { real::pvm_send(to, tag) })
 }
 
 pub unsafe fn psend(tid: c_int, tag: c_int, from: *mut c_void, n: c_int, kind: c_int) -> c_int {
     let to = present(tid);
+    let length = n.max(0) as usize * full::size(kind);
+    // SAFETY: as above.
+    full::pass("pvm_psend", |words| to_task(words, tid, tag), |_| unsafe { full::memory(from, length) });
     // SAFETY: as above.
     message(|| unsafe { real::pvm_psend(to, tag, from, n, kind) })
+}
+
+fn to_task(words: &mut Path<'_>, tid: c_int, tag: c_int) {
+    words.push(b"to task t").push_hex(u64::from(tid as u32));
+    full::push_tag(words, tag);
 }
 
 /// Enrols first: a task that has not enrolled knows no ids of this run.
@@ -59,6 +72,12 @@ pub unsafe fn mcast(tids: Ints, n: c_int, tag: c_int) -> c_int {
     unsafe {
         let mut to = all_present(tids, n);
         let to = to.ints();
+        let describe = |words: &mut Path<'_>| {
+            words.push(b"to ");
+            full::push_tasks(words, tids, n);
+            full::push_tag(words, tag);
+        };
+        full::pass("pvm_mcast", describe, |_| packed::sum_of_active());
         message(|| real::pvm_mcast(to, n, tag))
     }
 }
@@ -68,6 +87,12 @@ pub unsafe fn notify(what: c_int, tag: c_int, n: c_int, tids: Ints) -> c_int {
     unsafe {
         let mut of = all_present(tids, n);
         let of = if tids.is_null() { tids } else { of.ints() };
+        let describe = |words: &mut Path<'_>| {
+            words.push(b"of event ").push_number(u64::from(what as u32)).push(b" of ");
+            full::push_tasks(words, tids, n);
+            full::push_tag(words, tag);
+        };
+        full::pass("pvm_notify", describe, |_| NOTHING);
         action(Op::PvmNotify, || real::pvm_notify(what, tag, n, of))
     }
 }
@@ -82,9 +107,15 @@ fn let_it_come(tid: c_int) {
     }
 }
 
+fn signalled(words: &mut Path<'_>, tid: c_int, signal: c_int) {
+    words.push(b"of task t").push_hex(u64::from(tid as u32)).push(b", signal ");
+    words.push_number(u64::from(signal as u32));
+}
+
 pub unsafe fn kill(tid: c_int) -> c_int {
     let to = present(tid);
     let_it_come(tid);
+    full::pass("pvm_kill", |words| signalled(words, tid, libc::SIGTERM), |_| NOTHING);
     // SAFETY: as above.
     effect(Op::PvmKill, || unsafe { real::pvm_kill(to) })
 }
@@ -92,6 +123,7 @@ pub unsafe fn kill(tid: c_int) -> c_int {
 pub unsafe fn sendsig(tid: c_int, signal: c_int) -> c_int {
     let to = present(tid);
     let_it_come(tid);
+    full::pass("pvm_sendsig", |words| signalled(words, tid, signal), |_| NOTHING);
     // SAFETY: as above.
     effect(Op::PvmKill, || unsafe { real::pvm_sendsig(to, signal) })
 }

@@ -5,7 +5,7 @@
 //! take is sealed, from the ids that its parent was given. A replay spawns them one by one, each under its name.
 
 use crate::handle::environment::{Child, Environment};
-use crate::handle::input::note_not_alone;
+use crate::handle::pvm::full::{self, NOTHING, state};
 use crate::handle::pvm::{self, Scratch, answer, ids, library, take_int, told};
 use crate::table::process::Strings;
 use crate::table::pvm::{Ints, Words, real};
@@ -15,7 +15,7 @@ use libc::{c_char, c_int};
 use retake_engine::process::{self, mode};
 use retake_engine::store::Path;
 use retake_engine::thread::{NAME_MAX, Thread, child_name};
-use retake_engine::{contents, report, sys, tasks, turn};
+use retake_engine::{report, sys, tasks, turn};
 use retake_tape::op::Op;
 use retake_tape::session::TAPE_ENDING;
 
@@ -28,10 +28,15 @@ static SHOWN: AtomicI32 = AtomicI32::new(0);
 /// The process that enrolled: a child that it forks has its memory, but must not speak on its connection.
 static ENROLLED: AtomicU32 = AtomicU32::new(0);
 
+/// The id that the program is shown.
+pub fn shown() -> c_int {
+    SHOWN.load(Relaxed)
+}
+
 /// Replay: returns when the daemon has read all that this task has sent: it answers a question behind it.
 pub fn settle() {
     let shown = SHOWN.load(Relaxed);
-    if shown > 0 && ENROLLED.load(Relaxed) == sys::getpid_now() {
+    if shown > 0 && !full::given() && ENROLLED.load(Relaxed) == sys::getpid_now() {
         let present = ids::present(shown);
         // SAFETY: asks the library.
         library(|| unsafe { real::pvm_pstat(present) });
@@ -47,6 +52,9 @@ pub fn enrol(thread: &mut Thread) {
     let call = || library(|| unsafe { real::pvm_mytid() });
     if turn::recording() {
         let tid = call();
+        if tid > 0 && full::kept() {
+            thread.keep("pvm_mytid", [state::known().bytes(), &[]]);
+        }
         thread.begin();
         thread.result(Op::PvmEnrol, i64::from(tid));
         thread.happen();
@@ -54,9 +62,6 @@ pub fn enrol(thread: &mut Thread) {
         turn::tell(thread, Op::PvmEnrol, thread.count(), 0, 0, i64::from(tid));
         SHOWN.store(tid, Relaxed);
         ENROLLED.store(sys::getpid_now(), Relaxed);
-        if contents::are_kept() {
-            note_not_alone(b"PVM, whose messages are not kept");
-        }
         return;
     }
     let Some(step) = thread.step(Op::PvmEnrol) else { return };
@@ -64,7 +69,9 @@ pub fn enrol(thread: &mut Thread) {
         report::other(thread, Op::PvmEnrol, "a call of a task that had enrolled before");
     }
     let recorded = step.result as c_int;
-    if recorded > 0 {
+    if recorded > 0 && full::given() {
+        state::enrol(recorded, state::Known::read(thread.given("pvm_mytid")).0);
+    } else if recorded > 0 {
         let present = call();
         if present <= 0 {
             report::differs(
@@ -160,6 +167,7 @@ pub unsafe fn spawn(file: *mut c_char, argv: Words, flags: c_int, at: *mut c_cha
     // SAFETY: the program's arguments, or memory of ours of the same length.
     unsafe {
         let call = || real::pvm_spawn(file, argv, flags, at, n, to);
+        full::pass("pvm_spawn", |words| spawned(words, file, argv, n), |_| NOTHING);
         let Some(thread) = pvm::enter() else { return call() };
         thread.creations += 1;
         if turn::recording() {
@@ -198,7 +206,7 @@ pub unsafe fn spawn(file: *mut c_char, argv: Words, flags: c_int, at: *mut c_cha
         for index in 0..count {
             let tid = take_int(&mut recorded);
             to.add(index).write(tid);
-            if tid > 0 {
+            if tid > 0 && !full::given() {
                 let started = |tid: Ints| real::pvm_spawn(file, argv, flags, at, 1, tid);
                 spawn_again(thread, tid, index as u32 + 1, started);
             }
@@ -206,6 +214,21 @@ pub unsafe fn spawn(file: *mut c_char, argv: Words, flags: c_int, at: *mut c_cha
         thread.happened();
         turn::tell(thread, op, thread.count(), 0, 0, step.result);
         told(step.result)
+    }
+}
+
+/// What is spawned, in words.
+unsafe fn spawned(words: &mut Path<'_>, file: *const c_char, argv: Words, n: c_int) {
+    // SAFETY: the program's strings; the list ends in a null, if there is one.
+    unsafe {
+        words.push(b"of ").push_number(u64::from(n.unsigned_abs())).push(b" tasks: ");
+        full::push_text(words, file);
+        let mut word = argv;
+        while !word.is_null() && !(*word).is_null() {
+            words.push(b" ");
+            full::push_text(words, *word);
+            word = word.add(1);
+        }
     }
 }
 
@@ -257,7 +280,13 @@ pub unsafe fn exit() -> c_int {
         false,
         || i64::from(library(call)),
         |_| {
-            library(call);
+            if full::given() {
+                // SAFETY: the library's buffers.
+                unsafe { pvm::receive::drop_active() };
+                state::leave();
+            } else {
+                library(call);
+            }
         },
     ))
 }
@@ -271,7 +300,9 @@ pub unsafe fn start_pvmd(argc: c_int, argv: Words, block: c_int) -> c_int {
         false,
         || i64::from(library(call)),
         |_| {
-            library(call);
+            if !full::given() {
+                library(call);
+            }
         },
     );
     if result >= 0 {
@@ -295,7 +326,7 @@ pub unsafe fn halt() -> c_int {
             thread.happened();
         }
     }
-    library(call)
+    if full::given() { 0 } else { library(call) }
 }
 
 /// Whether this program is PVM's own daemon or its group server: they serve several programs, and have no part.
