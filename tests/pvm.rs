@@ -1,7 +1,11 @@
 //! PVM programs, each under a daemon of its own on this machine: recorded once, replayed as often as the header says, the
 //! same output every time. Nothing is installed here (`./check` does that).
 //!
-//! The last tests are about what a person sees: names of tasks, refusals, a daemon that is missing, several hosts.
+//! The last tests are about what a person sees: names of tasks, refusals, a daemon that is missing, several hosts; and one
+//! task alone.
+
+#[path = "pvm/alone.rs"]
+mod alone;
 
 use retake_testkit::{Fixture, Kit, Outcome, Test, run, run_all};
 use std::fs;
@@ -46,6 +50,14 @@ fn main() -> ExitCode {
     tests.push(Test::new("a_fortran_program_comes_back", fortran_comes_back));
     tests.push(Test::new("three_hosts_on_one_machine", three_hosts));
     tests.push(Test::new("tablix2_comes_back", tablix));
+    for program in ["recv_any", "ring", "group_collect", "mailbox"] {
+        tests.push(Test::new(format!("each_task_alone_{program}"), move || alone::comes_back(program)));
+    }
+    tests.push(Test::new("each_task_alone_prints_the_same", alone::prints_the_same));
+    tests.push(Test::new("a_task_alone_that_differs", alone::differs));
+    tests.push(Test::new("a_task_alone_under_gdb", alone::under_gdb));
+    tests.push(Test::new("what_cannot_be_replayed_alone_is_told", alone::refused));
+    tests.push(Test::new("tablix2_alone", alone::tablix));
     for (program, input) in
         [("hello.pvm", ""), ("timing", ""), ("gexample", "20\n4\n"), ("master1", "3\n"), ("hitc", "")]
     {
@@ -195,8 +207,9 @@ fn unhandled_is_told() -> Result<(), String> {
     let kit = place.kit();
     let program = kit.compile(&fixture("unhandled")?)?;
     let recorded = kit.record(&program, &["rm".to_string()], &kit.scratch("unhandled-told")?.join("take"))?;
-    let all = ["pvm_addmhf", "pvm_getfds", "pvm_reg_hoster", "pvm_reg_tasker", "pvm_reg_rm", "is not replayed"];
-    must(all.iter().all(|name| recorded.stderr.contains(name)), "not told", &recorded)
+    let all = ["pvm_addmhf", "pvm_getfds", "pvm_reg_hoster", "pvm_reg_tasker", "pvm_reg_rm", "pvm_reg_tracer"];
+    let mut all = all.into_iter().chain(["pvm_tickle", "is not replayed"]);
+    must(all.all(|name| recorded.stderr.contains(name)), "not told", &recorded)
 }
 
 fn static_is_refused() -> Result<(), String> {

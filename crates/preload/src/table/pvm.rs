@@ -2,6 +2,7 @@
 //!
 //! Calls that the library makes inside itself come here, too, and are passed on: each call of the program is one event.
 
+use crate::handle::pvm::full::message;
 use crate::handle::pvm::{group, info, machine, mailbox, options, output, receive, send, task};
 use libc::{FILE, c_char, c_int, c_void, timeval};
 
@@ -59,6 +60,25 @@ pub struct Mailbox {
     pub indices: Ints,
     pub owners: Ints,
     pub flags: Ints,
+}
+
+/// A message inside the library, as far as it is looked at.
+#[repr(C)]
+pub struct Message {
+    links: [usize; 2],
+    coder: usize,
+    /// The head of a ring.
+    pub fragments: *mut Fragment,
+}
+
+/// A piece of a message.
+#[repr(C)]
+pub struct Fragment {
+    pub next: *mut Fragment,
+    pub last: *mut Fragment,
+    pub room: *mut u8,
+    pub data: *mut u8,
+    pub size: c_int,
 }
 
 interpose! {
@@ -119,11 +139,14 @@ interpose! {
     Acquire fn pvm_gather       (to: *mut c_void, from: *mut c_void, n: c_int, kind: c_int, tag: c_int, group: *mut c_char, root: c_int) -> c_int => group::gather;
     Acquire fn pvm_scatter      (to: *mut c_void, from: *mut c_void, n: c_int, kind: c_int, tag: c_int, group: *mut c_char, root: c_int) -> c_int => group::scatter;
     Acquire fn pvm_reduce       (how: Reduction, data: *mut c_void, n: c_int, kind: c_int, tag: c_int, group: *mut c_char, root: c_int) -> c_int => group::reduce;
+    Note    fn pmsg_extend      (message: *mut Message) -> c_int                                                         => message::extend;
     Unhandled fn pvm_addmhf     (tid: c_int, tag: c_int, context: c_int, handler: Handler) -> c_int                      => options::addmhf;
     Unhandled fn pvm_getfds     (fds: *mut Ints) -> c_int                                                                => options::getfds;
     Unhandled fn pvm_reg_hoster () -> c_int                                                                              => options::reg_hoster;
     Unhandled fn pvm_reg_tasker () -> c_int                                                                              => options::reg_tasker;
     Unhandled fn pvm_reg_rm     (host: *mut *mut Host) -> c_int                                                          => options::reg_rm;
+    Unhandled fn pvm_reg_tracer (trace: c_int, tag: c_int, output: c_int, code: c_int, mask: *mut c_char, buffer: c_int, how: c_int) -> c_int => options::reg_tracer;
+    Unhandled fn pvm_tickle     (n: c_int, numbers: Ints, answers: Ints, to: Ints) -> c_int                              => options::tickle;
 }
 
 /// Functions that are used, and not caught.

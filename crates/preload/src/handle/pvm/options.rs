@@ -7,7 +7,7 @@ use crate::handle::pvm::{self, action, ids, library, told};
 use crate::table::pvm::{Handler, Host, Ints, Matcher, real};
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{AcqRel, Acquire};
-use libc::c_int;
+use libc::{c_char, c_int};
 use retake_engine::process::{self, mode};
 use retake_engine::turn;
 use retake_tape::op::Op;
@@ -157,4 +157,27 @@ pub unsafe fn reg_rm(host: *mut *mut Host) -> c_int {
     refuse("pvm_reg_rm");
     // SAFETY: as above.
     library(|| unsafe { real::pvm_reg_rm(host) })
+}
+
+pub unsafe fn reg_tracer(
+    trace: c_int,
+    tag: c_int,
+    output: c_int,
+    code: c_int,
+    mask: *mut c_char,
+    buffer: c_int,
+    how: c_int,
+) -> c_int {
+    note_unsupported(b"pvm_reg_tracer");
+    refuse("pvm_reg_tracer");
+    // SAFETY: as above.
+    library(|| unsafe { real::pvm_reg_tracer(trace, tag, output, code, mask, buffer, how) })
+}
+
+/// What the daemon is asked by this is for those who look for its faults.
+pub unsafe fn tickle(n: c_int, numbers: Ints, answers: Ints, to: Ints) -> c_int {
+    note_unsupported(b"pvm_tickle");
+    refuse("pvm_tickle");
+    // SAFETY: as above.
+    library(|| unsafe { real::pvm_tickle(n, numbers, answers, to) })
 }

@@ -2,13 +2,14 @@
 //! its length. What it has packed it can unpack into a message like the one that was there.
 
 use crate::handle::exchange::Numbers;
-use crate::handle::pvm::full::{NOTHING, Sum};
+use crate::handle::pvm::full::{NOTHING, Sum, kept, state};
 use crate::handle::pvm::{Scratch, library, take_int};
-use crate::table::pvm::{Info, plain, real};
+use crate::table::pvm::{Info, Message, plain, real};
 use core::ptr::null_mut;
 use core::sync::atomic::AtomicI32;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
+use retake_engine::contents;
 use retake_engine::thread::Thread;
 use retake_tape::check::crc32c;
 
@@ -19,6 +20,23 @@ const HEAD: usize = size_of::<Info>();
 
 /// Alone: the message that was looked at and not received yet, by its stand-in.
 static LOOKED_AT: AtomicI32 = AtomicI32::new(0);
+
+/// The library adds a piece to a message. Bytes that only fill up to the next multiple of four are never written; they
+/// are sent all the same, so that they are cleared where what is sent is compared.
+pub unsafe fn extend(message: *mut Message) -> c_int {
+    // SAFETY: the library's message; the new piece is the last in its ring, and nothing is in it yet.
+    unsafe {
+        let result = real::pmsg_extend(message);
+        if result >= 0 && (kept() || contents::are_given()) {
+            let piece = &*(*(*message).fragments).last;
+            let (used, size) = (piece.data as usize - piece.room as usize, piece.size as usize);
+            if size == state::FRAGMENT.get() as usize && used < size {
+                core::ptr::write_bytes(piece.data, 0, size - used);
+            }
+        }
+        result
+    }
+}
 
 /// Packs the message in `buffer`, which is not touched by it.
 unsafe fn packed<R>(buffer: c_int, to: impl FnOnce(&[u8]) -> R) -> R {

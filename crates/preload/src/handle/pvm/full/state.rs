@@ -53,7 +53,8 @@ static PROCESS: Variable = Variable::new(c"pvmmyupid");
 static CONTEXT: Variable = Variable::new(c"pvmmyctx");
 static FORMAT: Variable = Variable::new(c"pvmmydsig");
 static PACKET: Variable = Variable::new(c"pvmudpmtu");
-static FRAGMENT: Variable = Variable::new(c"pvmfrgsiz");
+/// The size of the pieces of messages.
+pub static FRAGMENT: Variable = Variable::new(c"pvmfrgsiz");
 
 /// What a task knows when it has enrolled.
 pub type Known = Numbers<4>;
