@@ -48,8 +48,8 @@ pub struct Args {
     /// Note every operation with its object and call stack at once: slower, for programs that cannot be run twice
     #[arg(long)]
     rich: bool,
-    /// Keep the contents of messages and shared objects, too, of MPI and the retake library: one rank or participant can
-    /// then be replayed alone
+    /// Keep the contents of messages and shared objects, too, of MPI, PVM and the retake library: one rank, task or
+    /// participant can then be replayed alone
     #[arg(long)]
     full: bool,
     /// As --full, but every N events each participant leaves a sleeping copy of its process behind and starts its tape

@@ -89,7 +89,7 @@ pub mod flag {
     pub const REAL_TIME: u32 = 2;
     /// Somebody looks: there is a [`board`](crate::board).
     pub const BOARD: u32 = 4;
-    /// Contents are kept, too: those of MPI on the tapes, those of the library in its parts; in a replay only the
+    /// Contents are kept, too: those of MPI and PVM on the tapes, those of the library in its parts; in a replay only the
     /// latter, in parts of their own, in the session's directory.
     pub const FULL: u32 = 1 << 8;
     /// A replay of one process alone: everything that others gave it comes from its own tapes.
