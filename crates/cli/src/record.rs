@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long the ranks of a job may outlive their launcher.
+/// How long the ranks of a job may outlive their launcher, and tasks the one who spawned them.
 const RANKS_END: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -303,9 +303,11 @@ impl Recording {
         }
         tasks::wait_recorded(session, &self.dir);
         let mut sealed = take::finish(&self.dir, facts, Some(ended))?;
-        // A launcher that gives a job up may end before the last of its ranks does.
+        // A launcher that gives a job up may end before the last of its ranks does. Tasks are children of a daemon: any
+        // process that just begins may be one more, until it can be looked at.
+        let are_others = launcher::is_one(&self.exe) || session.tasks.load(Acquire) > 0;
         let clock = Instant::now();
-        while !sealed && launcher::is_one(&self.exe) && clock.elapsed() < RANKS_END {
+        while !sealed && are_others && clock.elapsed() < RANKS_END {
             std::thread::sleep(RANKS_END / 100);
             sealed = take::finish(&self.dir, facts, Some(ended))?;
         }
