@@ -50,8 +50,11 @@ fn main() -> ExitCode {
     tests.push(Test::new("a_fortran_program_comes_back", fortran_comes_back));
     tests.push(Test::new("three_hosts_on_one_machine", three_hosts));
     tests.push(Test::new("tablix2_comes_back", tablix));
-    for program in ["recv_any", "ring", "group_collect", "mailbox"] {
-        tests.push(Test::new(format!("each_task_alone_{program}"), move || alone::comes_back(program)));
+    for program in ["recv_any", "ring", "group_collect"] {
+        tests.push(Test::new(format!("each_task_alone_{program}"), move || alone::comes_back(program, "20")));
+    }
+    for program in ["context", "enrol_again", "killed", "machine", "mailbox", "mcast", "options", "precv", "signal"] {
+        tests.push(Test::new(format!("each_task_alone_{program}"), move || alone::comes_back(program, "2")));
     }
     tests.push(Test::new("each_task_alone_prints_the_same", alone::prints_the_same));
     tests.push(Test::new("a_task_alone_that_differs", alone::differs));

@@ -63,9 +63,9 @@ fn same(expected: &str, found: &str) -> Result<(), String> {
 }
 
 /// The first task prints what came from all the others.
-pub fn comes_back(name: &str) -> Result<(), String> {
+pub fn comes_back(name: &str, times: &str) -> Result<(), String> {
     let recorded = Recorded::new(&format!("alone_{name}"), &[&compiled(name)?])?;
-    for (task, printed) in recorded.each_alone("20")? {
+    for (task, printed) in recorded.each_alone(times)? {
         if task == "0" {
             same(&text(&recorded.outcome), &printed)?;
         }
@@ -115,6 +115,8 @@ pub fn differs() -> Result<(), String> {
     let words = "diverged in thread 0.1.2 at event";
     let and = "recorded pvm_send to task t40001, tag 6, 40 bytes; came pvm_send to task t40001, tag 6, 36 bytes";
     must(fewer.ended == 120 && fewer.stderr.contains(words) && fewer.stderr.contains(and), "fewer bytes", &fewer)?;
+    let live = recorded.retake(&[&only[..], &["--at-end", "live"]].concat())?;
+    must(live.ended == 125 && live.stderr.contains("--at-end hang"), "it goes on without a daemon", &live)?;
     let another = recorded.retake(&["replay", "--only", "task:0", "take", "--", &compiled("recv_any")?])?;
     let words = "recorded pvm_spawn of 3 tasks: ";
     let told = another.stderr.contains(words) && another.stderr.contains("; came pvm_spawn of 4 tasks: ");

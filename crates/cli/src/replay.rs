@@ -127,6 +127,10 @@ pub fn main(mut args: Args) -> Result<Ending> {
         AtEnd::Hang => at_end::HANG,
         AtEnd::Live => at_end::LIVE,
     };
+    if player.at_end == at_end::LIVE && player.only.as_ref().is_some_and(|name| name.starts_with(TASK_NAME)) {
+        let what = "a task alone cannot go on behind the end of its tape: there is no daemon, and nobody to talk to";
+        return Err(Failure::own(what).next("the same with --at-end hang"));
+    }
     player.warn();
     if args.full {
         return promote::main(&store, player, args.output.as_deref());

@@ -2,6 +2,7 @@
 //! its length. What it has packed it can unpack into a message like the one that was there.
 
 use crate::handle::exchange::Numbers;
+use crate::handle::input::note_not_alone;
 use crate::handle::pvm::full::{NOTHING, Sum, kept, state};
 use crate::handle::pvm::{Scratch, library, take_int};
 use crate::table::pvm::{Info, Message, plain, real};
@@ -51,6 +52,8 @@ unsafe fn packed<R>(buffer: c_int, to: impl FnOnce(&[u8]) -> R) -> R {
         let mut room = Scratch::new(length as usize);
         if room.bytes().len() >= length as usize {
             plain::pvm_upkbyte(room.bytes().as_mut_ptr().cast(), length, 1);
+        } else if kept() {
+            note_not_alone(b"PVM with a message for which there was no memory twice");
         }
         plain::pvm_setrbuf(receives);
         plain::pvm_freebuf(whole);
