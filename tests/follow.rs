@@ -342,6 +342,20 @@ fn recorded_deadlocks_come_again() {
     }
 }
 
+/// Of a guard that is not inlined, only the library's line is known while the program runs; that is said, and the command
+/// that tells its own.
+#[test]
+fn a_deadlock_of_guards_says_where_their_lines_are_told() {
+    let place = Place::new("guards", "guards");
+    let schedule = "0,0,0,1,1,2,2,1,2,1";
+    let dead = place.retake(&["follow", schedule, "--on-deadlock", "stop", "-o", "take"], true);
+    let told = "lines of the C++ library stand for guards, whose own lines retake check tells";
+    assert!(dead.stderr.contains("held by 0.2 since") && dead.stderr.contains(told), "{}\n{}", dead.ended, dead.stderr);
+    let checked = place.retake(&["check", "take"], false);
+    let checked = String::from_utf8_lossy(&checked.stdout);
+    assert!(checked.contains("guards.cc:9 (forwards)") && checked.contains("guards.cc:14 (backwards)"), "{checked}");
+}
+
 /// The order of a deadlock, followed, ends in it.
 fn follow_deadlock(place: &Place) {
     let schedule = place.retake(&["schedule", "take"], false);

@@ -145,7 +145,11 @@ impl Deadlock {
 
     fn held(&self, holder: &Holder, symbols: &mut Symbols) -> Held {
         let pc = symbols.widened(&self.process, holder.since).filter(|_| holder.since != 0);
-        Held { thread: holder.thread.clone(), since: pc.and_then(|pc| symbols.call(&self.process, pc)) }
+        Held {
+            thread: holder.thread.clone(),
+            since: pc.and_then(|pc| symbols.call(&self.process, pc)),
+            by_guard: pc.is_some_and(|pc| symbols.is_in_library(&self.process, pc)),
+        }
     }
 
     /// The program's own lines; without debug information its frames, but not those of libc that it is blocked in.
@@ -198,6 +202,9 @@ pub struct Held {
     pub thread: String,
     /// The call by which the object was obtained.
     pub since: Option<Place>,
+    /// That call is one of the C++ library's own, for a guard that the program has made.
+    #[serde(default)]
+    pub by_guard: bool,
 }
 
 impl Told {
@@ -220,6 +227,9 @@ impl Told {
                     let _ = write!(text, "\nretake:     {} took it, called from {callers}", holder.thread);
                 }
             }
+        }
+        if self.threads.iter().flat_map(|waits| &waits.held_by).any(|holder| holder.by_guard) {
+            text += "\nretake:   lines of the C++ library stand for guards, whose own lines retake check tells when the program has ended";
         }
         text
     }

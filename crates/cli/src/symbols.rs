@@ -199,6 +199,12 @@ impl Symbols {
         self.place(process, pc.wrapping_sub(1))
     }
 
+    /// Whether that call is one of the C++ library's own, and not inlined into a function of the user's.
+    pub fn is_in_library(&mut self, process: &str, pc: u64) -> bool {
+        let frames = self.frames(process, pc.wrapping_sub(1));
+        !frames.is_empty() && frames.iter().all(Place::is_of_library)
+    }
+
     /// The same for a whole stack, with all functions that were inlined there, innermost first. Frames of libc and of the
     /// system's headers say nothing to the reader; of the latter all are told if nothing else has a line.
     pub fn calls(&mut self, process: &str, pcs: &[u64]) -> Vec<Place> {
