@@ -3,7 +3,9 @@
 
 use retake_testkit::{Fixture, Kit, Outcome, run};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 fn programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs")
@@ -191,6 +193,23 @@ fn who_waits_outside_does_not_keep_the_baton() {
         let replayed = place.retake(&["replay"], false);
         assert_eq!(String::from_utf8_lossy(&replayed.stdout), said, "{program}: {}", replayed.stderr);
     }
+}
+
+/// Even where no thread is left to look, a step does not last long without a word.
+#[test]
+fn a_long_step_of_the_only_thread_is_told() {
+    let place = Place::new("long", "alone");
+    let mut command = place.kit.retake(&place.dir);
+    command.args(["follow", "0", "--"]).arg(&place.program).current_dir(&place.dir);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let lines = BufReader::new(child.stderr.take().expect("its messages")).lines();
+    let told = "retake: step 1: thread 0 waits outside of what a schedule orders: read; gdb -p";
+    let mut lines = lines.map(|line| line.expect("text"));
+    assert!(lines.any(|line| line.starts_with(told)), "nothing was told");
+    drop(child.stdin.take());
+    assert!(lines.any(|line| line == "retake: followed all 1 step"), "it did not end well");
+    assert!(child.wait().expect("it ends").success());
 }
 
 /// The main thread's end is a point like any other's.
