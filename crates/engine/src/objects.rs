@@ -81,8 +81,7 @@ impl Slot {
     pub fn give(&self) -> u64 {
         let words = self.words();
         let version = words.version.load(Relaxed) + 1;
-        words.version.swap(version, SeqCst);
-        if words.wanted.load(SeqCst) == version as u32 { version } else { 0 }
+        if park::give(&words.version, &words.wanted, version) { version } else { 0 }
     }
 
     /// Replay: after the real release, wakes the thread whose turn it is. The object may be gone.

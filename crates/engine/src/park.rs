@@ -16,7 +16,7 @@ use crate::watch;
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicU32, fence};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, compiler_fence, fence};
 
 /// Spins before sleeping. Fewer cost a sleep for nothing, more keep a processor from the thread that is waited for.
 const SPINS: u64 = 1000;
@@ -67,6 +67,42 @@ pub fn reset() {
     RUNNING.store(1, Relaxed);
 }
 
+/// Whether [`fence_all`] reaches all threads, so that others need no fences of their own.
+static REACHES_ALL: AtomicBool = AtomicBool::new(false);
+
+/// A replay begins: asks the kernel for fences that reach all threads of this process.
+pub fn begin() {
+    /// Of `membarrier`.
+    const REGISTER_PRIVATE_EXPEDITED: usize = 1 << 4;
+    // SAFETY: it takes no memory.
+    let result = unsafe { sys::membarrier(REGISTER_PRIVATE_EXPEDITED, 0, 0) };
+    REACHES_ALL.store(result == 0, Relaxed);
+}
+
+/// Between announcing what is wanted and looking whether it has come. Sleeping is rare and giving on is not: where the
+/// kernel can, it makes every thread pass a fence here, and nobody pays for one who gives on.
+fn fence_all() {
+    /// Of `membarrier`.
+    const PRIVATE_EXPEDITED: usize = 1 << 3;
+    if REACHES_ALL.load(Relaxed) {
+        // SAFETY: it takes no memory.
+        unsafe { sys::membarrier(PRIVATE_EXPEDITED, 0, 0) };
+    }
+    fence(SeqCst);
+}
+
+/// Raises the version of an object that only its holder changes; whether somebody sleeps until it has come to that.
+#[inline(always)]
+pub fn give(version: &AtomicU64, wanted: &AtomicU32, value: u64) -> bool {
+    if REACHES_ALL.load(Relaxed) {
+        version.store(value, Release);
+        compiler_fence(SeqCst);
+    } else {
+        version.swap(value, SeqCst);
+    }
+    wanted.load(Acquire) == value as u32
+}
+
 /// What is left before a turn of which nobody knows when it comes; it is not spun for.
 pub fn far_unless(ready: bool) -> u64 {
     if ready { 0 } else { u64::MAX }
@@ -104,7 +140,7 @@ pub fn wait(thread: &mut Thread, why: u32, place: &Place, value: u64, left: impl
     } else {
         thread.parked.store(0, Relaxed);
         enter(thread, place, value);
-        fence(SeqCst);
+        fence_all();
         while !ready() {
             // SAFETY: the word is this thread's own.
             unsafe { sys::futex_wait(thread.parked.as_ptr(), 0, LOOK_NS) };
@@ -113,7 +149,7 @@ pub fn wait(thread: &mut Thread, why: u32, place: &Place, value: u64, left: impl
             } else if !ready() {
                 thread.parked.store(0, Relaxed);
                 enter(thread, place, value);
-                fence(SeqCst);
+                fence_all();
             }
         }
         leave(thread, place);

@@ -375,6 +375,7 @@ fn begin_rich() {
 }
 
 pub(crate) fn begin_replay() -> bool {
+    crate::park::begin();
     let process = get();
     let mut room = [0u8; 1024];
     let mut path = Path { to: &mut room, length: 0 };

@@ -70,6 +70,27 @@ impl Reader {
     /// Goes on to the next entry that a replay needs. The file was checked before the replay began; what does not decode
     /// ends the tape.
     pub fn advance(&mut self) {
+        if !self.advance_near() {
+            self.advance_far();
+        }
+    }
+
+    /// The same, if the next entry is one of the usual ones. Whether it was.
+    #[inline(always)]
+    pub fn advance_near(&mut self) -> bool {
+        match entry::read_near(&self.context, self.rest) {
+            Some((event, version, length)) if event <= self.total => {
+                (self.context.event, self.context.version) = (event, version);
+                self.rest = &self.rest[length..];
+                self.next = Some((event, Entry::HandOver(version)));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    #[inline(never)]
+    fn advance_far(&mut self) {
         loop {
             while self.rest.is_empty() {
                 let next = self.chunk.as_ref().and_then(|chunk| walk::next(self.bytes, chunk).ok().flatten());

@@ -121,17 +121,33 @@ impl Thread {
         }
     }
 
-    /// The version of the next event, if it is a hand-over and nothing else; then it is taken off.
-    pub fn take_hand_over(&mut self) -> Option<u64> {
+    /// The version of the next event, if it is a hand-over and nothing else; then it is taken off. And whether the next
+    /// entry is a hand-over, too, so that [`Self::handed_over`] may follow in place of [`Self::happened`].
+    #[inline(always)]
+    pub fn take_hand_over(&mut self) -> Option<(u64, bool)> {
         match self.reader.next {
             Some((at, Entry::HandOver(version))) if at == self.count() + 1 && self.busy == 0 && !self.live => {
                 self.begin();
-                self.reader.advance();
+                let among = self.reader.advance_near();
+                if among {
+                    // Before the wait, so that it takes no time behind it. Until then this event is stopped at anyway.
+                    self.stop = self.reader.stop();
+                } else {
+                    self.reader.advance();
+                }
                 self.finish();
-                Some(version)
+                Some((version, among))
             }
             _ => None,
         }
+    }
+
+    /// The hand-over happened, and the next entry is one again: nothing else is due.
+    #[inline(always)]
+    pub fn handed_over(&mut self) {
+        self.commit();
+        self.tell_count();
+        self.is_seen();
     }
 
     /// Passes over soft entries that stand before the next event; signals among them are delivered.
@@ -210,6 +226,12 @@ impl Thread {
         self.commit();
         self.tell_count();
         self.look_ahead();
+        self.is_seen();
+    }
+
+    /// Wakes those that wait for this thread's latest event.
+    #[inline(always)]
+    fn is_seen(&self) {
         // SAFETY: seats live as long as the process.
         if let Some(seat) = unsafe { self.seat.as_ref() } {
             crate::park::reached(seat, self.count());
@@ -242,9 +264,15 @@ impl Thread {
     /// The thread has released an object: a handler that is due only now runs.
     #[inline]
     pub fn released(&mut self) {
-        if self.releases >= self.release_stop && self.busy == 0 && !self.live {
+        if self.is_due() && self.busy == 0 && !self.live {
             self.look_ahead();
         }
+    }
+
+    /// Whether as much has been released as there was when the next handler ran.
+    #[inline(always)]
+    pub fn is_due(&self) -> bool {
+        self.releases >= self.release_stop
     }
 
     /// The thread is about to end: handlers that ran after its last event run now.

@@ -72,6 +72,8 @@ calls! {
     munmap(at, length) = SYS_munmap;
     /// Says how memory will be used.
     madvise(at, length, how) = SYS_madvise;
+    /// Makes other threads pass a fence.
+    membarrier(command, flags, cpu) = SYS_membarrier;
     /// The futex call.
     futex(word, op, value, timeout, word2, value3) = SYS_futex;
     /// This process.

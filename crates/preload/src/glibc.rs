@@ -24,7 +24,7 @@ pub struct Mutex {
     kind: AtomicI32,
     /// How long to spin for an adaptive one; else the lower half of the address behind the call that locked it.
     from: AtomicU32,
-    words: Words,
+    pub words: Words,
 }
 
 const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());
@@ -59,14 +59,18 @@ impl Mutex {
         self.owner.store(tid, Release);
     }
 
-    /// A plain mutex: releases it, as glibc does.
+    /// A plain mutex: releases it, as glibc does. Always 0, so that a caller can end with it.
     #[inline(always)]
-    pub fn release(&self) {
+    pub fn release(&self) -> c_int {
+        if self.release_quietly() { self.wake() } else { 0 }
+    }
+
+    /// The same, but wakes nobody. Whether somebody waits for it.
+    #[inline(always)]
+    pub fn release_quietly(&self) -> bool {
         self.owner.store(0, Relaxed);
         self.users.store(self.users.load(Relaxed).wrapping_sub(1), Relaxed);
-        if self.lock.swap(0, Release) > 1 {
-            self.wake();
-        }
+        self.lock.swap(0, Release) > 1
     }
 
     /// A plain mutex that somebody has: waits for it as glibc does, until nothing has come of it for `ns`. Whether it was
@@ -83,11 +87,13 @@ impl Mutex {
         true
     }
 
+    /// Wakes one who waits for it.
     #[cold]
     #[inline(never)]
-    fn wake(&self) {
+    pub fn wake(&self) -> c_int {
         // SAFETY: waking touches no memory; the mutex may be gone by now.
         unsafe { sys::futex_wake(self.lock.as_ptr(), 1, false) };
+        0
     }
 
     #[inline(always)]

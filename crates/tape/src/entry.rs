@@ -358,6 +358,22 @@ pub fn read<'a>(c: &mut Context, from: &mut &'a [u8]) -> Result<Option<Entry<'a>
     Ok(Some(entry))
 }
 
+/// The first entry of `from`, if it is a hand-over soon after the last one, in at most two bytes: event, version, length.
+#[inline(always)]
+pub fn read_near(c: &Context, from: &[u8]) -> Option<(u64, u64, usize)> {
+    let &[first, second, ..] = from else { return None };
+    let (word, length) = match first & 3 {
+        0 => return None,
+        2 => ((u64::from(second) << 8 | u64::from(first)) >> 2, 2),
+        _ => (u64::from(first) >> 1, 1),
+    };
+    let (distance, rest) = (word & ((1 << head::BITS) - 1), word >> head::BITS);
+    if distance >= head::FARTHER {
+        return None;
+    }
+    Some((c.event.wrapping_add(distance), c.version.wrapping_add(unzigzag(rest) as u64), length))
+}
+
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {

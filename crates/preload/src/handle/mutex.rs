@@ -40,14 +40,39 @@ pub unsafe fn lock(m: *mut Mutex, from: usize) -> c_int {
                 return 0;
             }
             if short == fast::REPLAY {
-                let plain = (*thread).count() + 1 < (*thread).stop;
-                if plain && replay_own(thread, m) || !plain && replay_hand_over(thread, m) {
-                    (*m).locked_from(from);
-                    return 0;
-                }
+                return lock_again(thread, m, from);
             }
         }
         lock_slowly(m, from)
+    }
+}
+
+/// Replay, the same. Each of these functions ends with a call of the next, so that none saves registers for another: what
+/// they would save must be in memory before the mutex can be taken or released.
+#[inline(never)]
+unsafe fn lock_again(thread: *mut Thread, m: *mut Mutex, from: usize) -> c_int {
+    // SAFETY: as for `lock`.
+    unsafe {
+        if (*thread).count() + 1 >= (*thread).stop {
+            return lock_handed_over(thread, m, from);
+        }
+        if !replay_own(thread, m) {
+            return lock_slowly(m, from);
+        }
+        (*m).locked_from(from);
+        0
+    }
+}
+
+#[inline(never)]
+unsafe fn lock_handed_over(thread: *mut Thread, m: *mut Mutex, from: usize) -> c_int {
+    // SAFETY: as for `lock`.
+    unsafe {
+        if !replay_hand_over(thread, m) {
+            return lock_slowly(m, from);
+        }
+        (*m).locked_from(from);
+        0
     }
 }
 
@@ -110,16 +135,26 @@ unsafe fn replay_own(thread: *mut Thread, m: *mut Mutex) -> bool {
 }
 
 /// A replayed lock whose only entry is a hand-over: the usual reason to wait.
-#[inline(never)]
+#[inline(always)]
 unsafe fn replay_hand_over(thread: *mut Thread, m: *mut Mutex) -> bool {
     // SAFETY: as for `lock`.
     unsafe {
-        let (slot, thread) = (Slot { words: (*m).words(), shared: false }, &mut *thread);
-        let Some(version) = thread.take_hand_over() else { return false };
-        slot.wait(thread, Order::Version(version));
-        lock_in_turn(m);
-        slot.taken(thread);
-        thread.happened();
+        let (words, thread) = ((*m).words(), &mut *thread);
+        let Some((version, among)) = thread.take_hand_over() else { return false };
+        if words.version.load(Acquire) != version {
+            Slot { words, shared: false }.wait(thread, Order::Version(version));
+        }
+        if (*m).take_if_free() {
+            (*m).is_held_by(thread.tid);
+        } else {
+            lock_in_turn(m);
+        }
+        words.owner.store(thread.number, Relaxed);
+        if among {
+            thread.handed_over();
+        } else {
+            thread.happened();
+        }
         true
     }
 }
@@ -242,24 +277,45 @@ pub unsafe fn unlock(m: *mut Mutex) -> c_int {
             let short = (*thread).fast.load(Relaxed);
             if short == fast::RECORD && (*m).holder() == (*thread).tid {
                 (*thread).releases();
-                (*m).release();
-                return 0;
+                return (*m).release();
             }
             if short == fast::REPLAY {
-                (*thread).releases();
-                let words = (*m).words();
-                let version = words.version.load(Relaxed) + 1;
-                words.version.swap(version, core::sync::atomic::Ordering::SeqCst);
-                let wanted = words.wanted.load(Acquire) == version as u32;
-                (*m).release();
-                if wanted {
-                    Slot { words, shared: false }.gave(version);
-                }
-                (*thread).released();
-                return 0;
+                return unlock_again(thread, m);
             }
         }
         unlock_slowly(m)
+    }
+}
+
+/// Replay, the same.
+#[inline(never)]
+unsafe fn unlock_again(thread: *mut Thread, m: *mut Mutex) -> c_int {
+    // SAFETY: as for `unlock`.
+    unsafe {
+        (*thread).releases();
+        let words = (*m).words();
+        let version = words.version.load(Relaxed) + 1;
+        let wanted = park::give(&words.version, &words.wanted, version);
+        let waited_for = (*m).release_quietly();
+        if wanted || waited_for || (*thread).is_due() {
+            return unlocked_again(thread, m, waited_for, if wanted { version } else { 0 });
+        }
+        0
+    }
+}
+
+/// The mutex is released; who waits for it, or for its version, must be woken, or a handler is due. It may be gone.
+#[cold]
+#[inline(never)]
+unsafe fn unlocked_again(thread: *mut Thread, m: *mut Mutex, waited_for: bool, version: u64) -> c_int {
+    // SAFETY: as for `unlock`; no memory of the mutex is touched.
+    unsafe {
+        if waited_for {
+            (*m).wake();
+        }
+        Slot { words: &raw const (*m).words, shared: false }.gave(version);
+        (*thread).released();
+        0
     }
 }
 
