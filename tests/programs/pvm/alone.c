@@ -1,6 +1,6 @@
 // What each task probed, unpacked, passed on and packed in every encoding comes back, to each of them alone, too.
 //@ flags: -lpvm3
-//@ replay: 3 times, same stdout
+//@ replay: 20 times, same stdout
 //@ covers: pmsg_extend pvm_probe pvm_catchout pvm_send pvm_recv pvm_psend
 #include <pvm3.h>
 #include <stdio.h>

@@ -242,12 +242,13 @@ unsafe fn sleep_until(
     0
 }
 
-/// In a replay nobody sleeps for its own sake, but one that sleeps again and again waits for somebody.
+/// In a replay nobody sleeps for its own sake, but one that sleeps again and again, without an event, waits for somebody.
 fn step_back(thread: &mut Thread) {
     let rests = thread.rests();
     match rests.many() {
+        0..=1 => {}
         // SAFETY: lets others run.
-        0..20 => unsafe {
+        2..20 => unsafe {
             sys::sched_yield();
         },
         20..200 => sys::sleep_ns(50_000),
