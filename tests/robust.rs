@@ -321,6 +321,13 @@ fn bursts_of_signals_are_all_handled() {
 }
 
 #[test]
+fn every_key_is_the_programs() {
+    let place = Place::new("keys", "keys");
+    place.same(None);
+    place.end();
+}
+
+#[test]
 fn a_program_that_closes_every_descriptor() {
     let place = Place::new("closes", "closes");
     place.same(Some("closed.out"));

@@ -4,7 +4,7 @@
 //! MPI loaded the program begins where the dynamic linker hands over to it, and ends where it is given back; the
 //! executable's own constructors and destructors lie in between.
 
-use crate::handle::{modules, server, thread};
+use crate::handle::{modules, server};
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 use retake_engine::schedule;
@@ -23,7 +23,6 @@ pub fn before() {
 /// The dynamic linker is done. Takes what it wants to be called at the end, and returns what to call instead.
 extern "C" fn begins(finish: usize) -> usize {
     server::serve();
-    thread::watch_main();
     if !modules::has_mpi() || !turn::is_in_library() {
         schedule::begin_exploring();
         return finish;

@@ -198,13 +198,20 @@ impl Drop for AtEnd {
     }
 }
 
-/// The main thread has no function of ours around it. If it leaves by `pthread_exit`, what it had for a key is destroyed; if
-/// the process ends, that is not.
+pub unsafe fn exit(value: *mut c_void) {
+    watch_main();
+    // SAFETY: the program's value.
+    unsafe { real::pthread_exit(value) }
+}
+
+/// The main thread has no function of ours around it. When it leaves by `pthread_exit`, what it has for a key is destroyed
+/// last of all. The key is made only now: one that is there from the start would be missing to the program.
 pub fn watch_main() {
     unsafe extern "C-unwind" fn main_ended(_: *mut c_void) {
         drop(AtEnd);
     }
-    if turn::enter().is_none() {
+    let is_main = turn::enter().is_some_and(|thread| thread.tid == process::get().pid);
+    if !is_main {
         return;
     }
     let mut key = 0;
