@@ -4,6 +4,7 @@
 use retake_testkit::{Kit, Place};
 use serde_json::Value;
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -28,6 +29,14 @@ impl Exploring {
         let file = |name: &str| File::create(place.dir.join(name)).expect("a file");
         let mut command = place.command("explore", &[&["--runs", "1000000"], arguments].concat());
         command.arg(&mark).stdin(Stdio::null()).stdout(file("stdout")).stderr(file("stderr"));
+        // A shell that runs the tests in the background has them ignore it.
+        // SAFETY: `signal` may be called in a forked child.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
+                Ok(())
+            })
+        };
         Exploring { child: command.spawn().expect("it starts"), dir: place.dir.clone(), mark }
     }
 

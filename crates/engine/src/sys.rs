@@ -214,8 +214,9 @@ pub fn clock_ns(id: c_int) -> i64 {
 }
 
 /// Where the engine's own maps go: far from where the kernel puts the program's, so that those lie at the same addresses
-/// whether the program is recorded or replayed.
-static NEXT_MAP: AtomicUsize = AtomicUsize::new(0x2000_0000_0000);
+/// whether the program is recorded or replayed. And not at a round address, which others choose, too (Open MPI 5 wants
+/// 0x2000_0000_0000 for itself).
+static NEXT_MAP: AtomicUsize = AtomicUsize::new(0x2b00_0000_0000);
 
 /// An address to ask for when mapping `size` bytes.
 pub fn map_hint(size: usize) -> usize {
