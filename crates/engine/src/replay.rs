@@ -122,7 +122,7 @@ impl Thread {
     }
 
     /// The version of the next event, if it is a hand-over and nothing else; then it is taken off. And whether the next
-    /// entry is a hand-over, too, so that [`Self::handed_over`] may follow in place of [`Self::happened`].
+    /// entry is a hand-over, too, so that [`Self::counts`] may follow in place of [`Self::happened`].
     #[inline(always)]
     pub fn take_hand_over(&mut self) -> Option<(u64, bool)> {
         match self.reader.next {
@@ -142,12 +142,16 @@ impl Thread {
         }
     }
 
-    /// The hand-over happened, and the next entry is one again: nothing else is due.
+    /// The event counts, and who waits for it is woken. Handlers that ran next come with [`Self::look_ahead`]; not if the
+    /// next entry is a hand-over, too.
     #[inline(always)]
-    pub fn handed_over(&mut self) {
+    pub fn counts(&mut self) {
         self.commit();
         self.tell_count();
-        self.is_seen();
+        // SAFETY: seats live as long as the process.
+        if let Some(seat) = unsafe { self.seat.as_ref() } {
+            crate::park::reached(seat, self.count());
+        }
     }
 
     /// Passes over soft entries that stand before the next event; signals among them are delivered.
@@ -223,19 +227,8 @@ impl Thread {
     /// The event happened: commits it and looks ahead. A signal that was handled next is delivered now, so that a
     /// program which only waits for it, without any event, goes on.
     pub fn happened(&mut self) {
-        self.commit();
-        self.tell_count();
+        self.counts();
         self.look_ahead();
-        self.is_seen();
-    }
-
-    /// Wakes those that wait for this thread's latest event.
-    #[inline(always)]
-    fn is_seen(&self) {
-        // SAFETY: seats live as long as the process.
-        if let Some(seat) = unsafe { self.seat.as_ref() } {
-            crate::park::reached(seat, self.count());
-        }
     }
 
     /// Where the short cuts must stop: before the next entry, and where a handler is due.

@@ -290,8 +290,11 @@ impl<'a, O: Object> Turn<'a, O> {
         let Some(step) = thread.step_at(self.op, self.address) else { return real() };
         self.object.wait(thread, step.order);
         self.object.taken(thread);
-        self.replayed(thread, step.result);
+        self.told(thread, thread.count() + 1, step.result);
+        thread.counts();
         let result = real();
+        // A handler may wait for what this has given.
+        thread.look_ahead();
         schedule::behind();
         result
     }

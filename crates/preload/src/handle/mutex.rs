@@ -151,7 +151,7 @@ unsafe fn replay_hand_over(thread: *mut Thread, m: *mut Mutex) -> bool {
         }
         words.owner.store(thread.number, Relaxed);
         if among {
-            thread.handed_over();
+            thread.counts();
         } else {
             thread.happened();
         }
@@ -383,10 +383,10 @@ unsafe fn unlock_anothers(thread: &mut Thread, m: *mut Mutex) -> c_int {
             }
         }
         turn::tell(thread, Op::MutexUnlock, thread.count() + 1, m as usize, 0, 0);
-        thread.happened();
-        process::set_short_cut(thread);
+        thread.counts();
         give(m, || real::pthread_mutex_unlock(m));
-        thread.released();
+        process::set_short_cut(thread);
+        thread.look_ahead();
         0
     }
 }
