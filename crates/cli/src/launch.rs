@@ -239,10 +239,6 @@ impl Ready<'_> {
     unsafe fn execute(&self, argv: &[*const libc::c_char], environment: &[*const libc::c_char], tell: &dyn Fn(u8)) {
         // SAFETY: plain system calls with structures of ours.
         unsafe {
-            if self.launch.is_apart {
-                libc::setpgid(0, 0);
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            }
             let now = libc::personality(0xffff_ffff);
             if libc::personality(now as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong) < 0 {
                 tell(b'p');
@@ -329,8 +325,17 @@ fn start(launch: &Launch, before: &[(i32, libc::sigaction)]) -> Result<(i32, boo
         let mut mask: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut all);
         libc::sigprocmask(libc::SIG_SETMASK, &all, &mut mask);
+        let parent = libc::getpid();
         let child = libc::fork();
         if child == 0 {
+            if launch.is_apart {
+                libc::setpgid(0, 0);
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                if libc::getppid() != parent {
+                    // It was gone before.
+                    libc::_exit(126);
+                }
+            }
             for (signal, old) in before {
                 libc::sigaction(*signal, old, std::ptr::null_mut());
             }

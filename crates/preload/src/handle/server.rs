@@ -47,10 +47,13 @@ pub fn serve() {
     // SAFETY: one byte of ours; a copy like any fork.
     unsafe {
         while sys::read(serve::SOCKET, &raw mut asked as usize, 1) == 1 {
+            let server = sys::getpid_now();
             let pid = real::fork();
             if pid == 0 {
-                return begin();
+                return begin(server);
             }
+            // Before its id is told, so that it can be ended with all that it starts from then on.
+            sys::setpgid(pid as usize, pid as usize);
             tell(serve::BEGUN, pid);
             let mut status = 0i32;
             if pid > 0 {
@@ -62,13 +65,17 @@ pub fn serve() {
     end();
 }
 
-/// In a copy: the run begins.
-unsafe fn begin() {
+/// In a copy of `server`: the run begins.
+unsafe fn begin(server: u32) {
     // SAFETY: one thread runs; the descriptor is the server's.
     unsafe {
         sys::close(serve::SOCKET);
         sys::setpgid(0, 0);
         sys::prctl(libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize, 0, 0);
+        if sys::getppid() as u32 != server {
+            // It was gone before, and nobody waits for this run.
+            end();
+        }
         let part = &mut *PART.0.get();
         if let Some(own) = part.part.take() {
             environment::records_from_here();
