@@ -2,10 +2,10 @@
 
 use crate::ALL;
 use crate::jobs::{Jobs, Said, must};
-use retake_testkit::{Kit, run};
+use retake_testkit::{Kit, Outcome, run};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Shared memory does not reach ranks of another job, or of what is another host: those talk over loopback.
@@ -20,6 +20,15 @@ fn write(folder: &Path, name: &str, text: &str) -> Said {
     let path = folder.join(name);
     fs::write(&path, text).map_err(|e| e.to_string())?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(|e| e.to_string())
+}
+
+/// Runs a script in `folder`, with mounts and a host name of its own, and with places in the folder for those variables.
+fn apart(kit: &Kit, folder: &Path, script: &str, places: &[(&str, &str)]) -> Result<Outcome, String> {
+    write(folder, "script", script)?;
+    let mut command = Command::new("unshare");
+    command.args(["-r", "-m", "-u", "sh"]).arg(folder.join("script")).current_dir(folder);
+    command.envs(kit.environment.iter().cloned()).envs(places.iter().map(|(name, at)| (name, folder.join(at))));
+    run(&mut command, folder, kit.limits)
 }
 
 impl Jobs {
@@ -40,14 +49,19 @@ impl Jobs {
         Ok(())
     }
 
+    /// A folder with the names of two hosts, and a program to run on them.
+    fn with_hosts(&self, test: &str) -> Result<(Kit, PathBuf, String), String> {
+        let (mut kit, scratch) = self.begin(test)?;
+        with_tcp(&mut kit);
+        write(&scratch, "hosts", "127.0.0.1 localhost\n127.0.1.2 nodea\n127.0.1.3 nodeb\n")?;
+        Ok((kit, scratch, self.compiled(ALL[0], "recv_any")?))
+    }
+
     /// Two hosts that are this machine under other names, reached by a remote shell that hands no variable on. Then one of
     /// them does not see the take's directory.
     pub fn two_hosts(&self) -> Said {
-        let (mut kit, scratch) = self.begin("two_hosts")?;
-        with_tcp(&mut kit);
-        let program = self.compiled(ALL[0], "recv_any")?;
+        let (kit, scratch, program) = self.with_hosts("two_hosts")?;
         let here = scratch.display();
-        write(&scratch, "hosts", "127.0.0.1 localhost\n127.0.1.2 nodea\n127.0.1.3 nodeb\n")?;
         let remote = format!(
             "#!/bin/sh\nhost=$1; shift; cd /\n\
              exec env -i HOME=/ PATH=/usr/bin:/bin OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
@@ -65,11 +79,7 @@ impl Jobs {
              for i in 1 2; do {retake} replay take >replayed; cmp recorded replayed; done\n\
              ls take\n{retake} record -o lost -- {job} >/dev/null\nls lost\n"
         );
-        write(&scratch, "script", &script)?;
-        let mut command = Command::new("unshare");
-        command.args(["-r", "-m", "-u", "sh"]).arg(scratch.join("script")).current_dir(&scratch);
-        command.envs(kit.environment.iter().cloned()).env("XDG_STATE_HOME", scratch.join("state"));
-        let outcome = run(&mut command, &scratch, kit.limits)?;
+        let outcome = apart(&kit, &scratch, &script, &[("XDG_STATE_HOME", "state")])?;
         let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
         let whole = outcome.ended == 0 && text.matches("rank:3.tape").count() == 1;
         must(whole, "not the same on two hosts", &outcome)?;
@@ -80,11 +90,8 @@ impl Jobs {
     /// Two hosts with file systems of their own: their tapes are brought back, and the take is replayed here. Then one of
     /// them is lost.
     pub fn hosts_apart(&self) -> Said {
-        let (mut kit, scratch) = self.begin("hosts_apart")?;
-        with_tcp(&mut kit);
-        let program = self.compiled(ALL[0], "recv_any")?;
+        let (kit, scratch, program) = self.with_hosts("hosts_apart")?;
         let here = scratch.display();
-        write(&scratch, "hosts", "127.0.0.1 localhost\n127.0.1.2 nodea\n127.0.1.3 nodeb\n")?;
         let host =
             format!("hostname $1; mount -t tmpfs none {here}/own; echo $$ >new.$1; mv new.$1 pid.$1; exec sleep 300\n");
         write(&scratch, "host", &host)?;
@@ -108,12 +115,8 @@ impl Jobs {
              ./rsh nodeb ls {here}/own\n\
              >lost\n{retake} record -o own/second -- {job} >/dev/null\n"
         );
-        write(&scratch, "script", &script)?;
-        let mut command = Command::new("unshare");
-        command.args(["-r", "-m", "-u", "sh"]).arg(scratch.join("script")).current_dir(&scratch);
-        command.envs(kit.environment.iter().cloned());
-        command.env("XDG_STATE_HOME", scratch.join("own/state")).env("XDG_CACHE_HOME", scratch.join("own/cache"));
-        let outcome = run(&mut command, &scratch, kit.limits)?;
+        let places = [("XDG_STATE_HOME", "own/state"), ("XDG_CACHE_HOME", "own/cache")];
+        let outcome = apart(&kit, &scratch, &script, &places)?;
         let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
         let whole = "rank:0.tape\nrank:1.tape\nrank:2.tape\nrank:3.tape\ntake.json\n";
         must(outcome.ended == 0 && text == format!("{whole}cache\n"), "the tapes were not brought together", &outcome)?;

@@ -17,6 +17,7 @@ use crate::baton;
 use crate::clock;
 use crate::deadlock::{self, Wanted, want};
 use crate::process;
+use crate::seen::Seen;
 use crate::sys;
 use crate::thread::{self, Thread};
 use core::cell::UnsafeCell;
@@ -289,16 +290,6 @@ fn wait(thread: &mut Thread) {
     baton::goes_on(thread, after.0, after.1);
 }
 
-/// What a waiting thread has seen of the one that runs.
-#[derive(Default)]
-struct Seen {
-    holder: usize,
-    steps: u64,
-    cpu_ns: i64,
-    last_cpu_ns: i64,
-    rests: u32,
-}
-
 /// Computing so long without a point is spinning.
 const SPIN_NS: i64 = 100_000_000;
 /// Seen asleep so often in a row, it waits outside.
@@ -321,15 +312,8 @@ fn look(seen: &mut Seen) {
     if running.part.explored.at_point.load(SeqCst) {
         return;
     }
-    let (steps, cpu_ns) = (header.steps.load(Acquire), sys::cpu_ns_of(running.tid));
-    if (seen.holder, seen.steps) != (holder, steps) {
-        *seen = Seen { holder, steps, cpu_ns, last_cpu_ns: cpu_ns, rests: 0 };
-        return;
-    }
-    let rests = cpu_ns == seen.last_cpu_ns && sys::is_asleep(running.tid);
-    seen.rests = if rests { seen.rests + 1 } else { 0 };
-    seen.last_cpu_ns = cpu_ns;
-    let spins = cpu_ns - seen.cpu_ns > SPIN_NS;
+    let Some(computed_ns) = seen.look(running, header.steps.load(Acquire)) else { return };
+    let spins = computed_ns > SPIN_NS;
     if (spins || seen.rests >= RESTS) && HOLDER.compare_exchange(holder, BUSY, SeqCst, SeqCst).is_ok() {
         if spins { &header.spun } else { &header.outside }.fetch_add(1, Relaxed);
         pass_on(running.part.index, (running.number, running.count()));

@@ -29,6 +29,7 @@ pub mod record;
 pub mod replay;
 pub mod report;
 pub mod schedule;
+mod seen;
 pub mod signals;
 pub mod stand_in;
 pub mod stops;

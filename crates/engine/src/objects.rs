@@ -78,6 +78,7 @@ impl Slot {
     }
 
     /// Replay: gives the turn on; to be called just before the real release. Returns what `gave` needs.
+    #[inline(always)]
     pub fn give(&self) -> u64 {
         let words = self.words();
         let version = words.version.load(Relaxed) + 1;

@@ -15,6 +15,7 @@ use crate::deadlock::{self, STACK};
 use crate::lend;
 use crate::process;
 use crate::schedule::{self, header, is_on, refuse_at, threads, wait};
+use crate::seen::Seen;
 use crate::sys;
 use crate::thread::{self, Thread};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -134,16 +135,6 @@ fn settle(thread: &Thread) {
     }
 }
 
-/// What a waiting thread has seen of the one that has the baton.
-#[derive(Default)]
-pub(crate) struct Seen {
-    holder: usize,
-    step: u32,
-    cpu_ns: i64,
-    last_cpu_ns: i64,
-    rests: u32,
-}
-
 /// Seen asleep so often in a row, it waits for another thread, if it waits in a futex.
 const RESTS: u32 = 3;
 /// The same for whatever else it waits in, and before a schedule is refused.
@@ -164,17 +155,10 @@ pub(crate) fn look(me: &Thread, seen: &mut Seen) {
     if running.part.waits.load(SeqCst) {
         return;
     }
-    let (step, cpu_ns) = (header.step.load(Acquire), sys::cpu_ns_of(running.tid));
-    if (seen.holder, seen.step) != (holder, step) {
-        *seen = Seen { holder, step, cpu_ns, last_cpu_ns: cpu_ns, rests: 0 };
-        return;
-    }
-    let rests = cpu_ns == seen.last_cpu_ns && sys::is_asleep(running.tid);
-    seen.rests = if rests { seen.rests + 1 } else { 0 };
-    seen.last_cpu_ns = cpu_ns;
+    let Some(computed_ns) = seen.look(running, header.step.load(Acquire).into()) else { return };
     if seen.rests >= RESTS {
         look_asleep(me, running, header, seen);
-    } else if cpu_ns - seen.cpu_ns > SPIN_NS && !running.part.away.is_away() {
+    } else if computed_ns > SPIN_NS && !running.part.away.is_away() {
         look_awake(me, running, header);
     }
 }
@@ -195,8 +179,7 @@ fn look_asleep(me: &Thread, running: &Thread, header: &Header, seen: &mut Seen) 
     let waits_for_child = [libc::SYS_wait4, libc::SYS_waitid].contains(&i64::from(number));
     let lends = !waits_for_child && !running.part.away.is_away() && has_next(running, header);
     if lends {
-        let unmoved = || sys::cpu_ns_of(running.tid) == seen.last_cpu_ns && sys::is_asleep(running.tid);
-        if take(running, unmoved) {
+        if take(running, || seen.is_unmoved(running)) {
             if !running.part.away.told.load(Relaxed) {
                 tell(running, header, number, true, &stack_in(running, number));
             }

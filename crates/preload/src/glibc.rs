@@ -24,7 +24,7 @@ pub struct Mutex {
     kind: AtomicI32,
     /// How long to spin for an adaptive one; else the lower half of the address behind the call that locked it.
     from: AtomicU32,
-    pub words: Words,
+    words: Words,
 }
 
 const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());

@@ -293,12 +293,10 @@ unsafe fn unlock_again(thread: *mut Thread, m: *mut Mutex) -> c_int {
     // SAFETY: as for `unlock`.
     unsafe {
         (*thread).releases();
-        let words = (*m).words();
-        let version = words.version.load(Relaxed) + 1;
-        let wanted = park::give(&words.version, &words.wanted, version);
+        let version = Slot { words: (*m).words(), shared: false }.give();
         let waited_for = (*m).release_quietly();
-        if wanted || waited_for || (*thread).is_due() {
-            return unlocked_again(thread, m, waited_for, if wanted { version } else { 0 });
+        if version != 0 || waited_for || (*thread).is_due() {
+            return unlocked_again(thread, m, waited_for, version);
         }
         0
     }
@@ -313,7 +311,7 @@ unsafe fn unlocked_again(thread: *mut Thread, m: *mut Mutex, waited_for: bool, v
         if waited_for {
             (*m).wake();
         }
-        Slot { words: &raw const (*m).words, shared: false }.gave(version);
+        Slot { words: (*m).words(), shared: false }.gave(version);
         (*thread).released();
         0
     }
