@@ -18,7 +18,7 @@ impl Thread {
         self.set_busy(self.busy + 1);
     }
 
-    /// Leaves the engine: signals that waited are sent again.
+    /// Leaves the engine: signals that waited are sent again, or looked for in a replay.
     #[inline(always)]
     pub fn finish(&mut self) {
         self.set_busy(self.busy - 1);

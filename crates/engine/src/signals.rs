@@ -5,7 +5,7 @@
 //! In a replay the handler runs at that place, and signals that arrive by themselves are dropped. A signal that a
 //! recorded process sent is sent again by the replay: its handler does not run before that.
 
-use crate::process;
+use crate::process::{self, mode};
 use crate::stops;
 use crate::sys;
 use crate::thread::{DEFERRED, SIGNALS, Thread};
@@ -76,10 +76,15 @@ pub fn defer(thread: &mut Thread, signal: (Signal, u32), mask: &mut u64) -> bool
     true
 }
 
-/// Sends again what was deferred. Handlers run meanwhile, and come here themselves.
+/// Sends again what was deferred. Handlers run meanwhile, and come here themselves. In a replay: looks once more for what
+/// is due.
 #[cold]
 #[inline(never)]
 pub fn flush(thread: &mut Thread) {
+    if process::mode() == mode::REPLAY {
+        thread.deferred_len = 0;
+        return thread.look_ahead();
+    }
     loop {
         thread.set_busy(1);
         let first = (thread.deferred_len > 0).then(|| {
@@ -291,7 +296,12 @@ pub fn to_run(thread: &mut Thread, number: u8) -> Option<Signal> {
     if !take_one(&EXPECTED[number as usize % SIGNALS]) {
         ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
     }
-    if thread.busy == 0 { thread.take_due(number) } else { None }
+    if thread.busy == 0 {
+        return thread.take_due(number);
+    }
+    // It may be due, and it was looked for a moment ago, when it had not been sent.
+    thread.deferred_len = 1;
+    None
 }
 
 /// Makes what a handler is given what it was given then.

@@ -99,6 +99,7 @@ pub struct Thread {
     pub delivering: [Signal; DEFERRED],
     /// Who last sent it each signal: thread and committed events, packed; written by the senders (recording).
     pub sent: [AtomicU64; SIGNALS],
+    /// Signals that wait until the engine is left; in a replay 1 if any came meanwhile.
     pub deferred_len: u32,
     pub deferred: [(Signal, u32); DEFERRED],
     /// Whether more signals wait in the kernel, until those are sent again; and the mask of before.
