@@ -4,7 +4,7 @@
 //! is all there is to matching: a live receive takes the first that fits, a replayed one takes the message that its tape
 //! names. Nothing here waits or knows a mode.
 
-use crate::frame::{HEAD, Head, Hello, Kind};
+use crate::frame::{Head, Hello, Kind};
 use crate::noting::Noting;
 use crate::transport::{Arrival, Source, Way};
 use retake_trace::wire::{self, Stamp};
@@ -38,7 +38,8 @@ pub struct Arrived {
     /// Which of the senders.
     pub sender: usize,
     pub head: Head,
-    frame: Vec<u8>,
+    /// The stamp, if there is one, and the contents.
+    body: Vec<u8>,
     /// Where the contents begin.
     start: usize,
     /// What the sender knew; nothing if it has not said.
@@ -49,12 +50,12 @@ pub struct Arrived {
 
 impl Arrived {
     pub fn contents(&self) -> &[u8] {
-        self.frame.get(self.start..).unwrap_or(&[])
+        self.body.get(self.start..).unwrap_or(&[])
     }
 
-    /// The frame, and where the contents begin.
-    pub fn into_frame(self) -> (Vec<u8>, usize) {
-        (self.frame, self.start)
+    /// The contents, behind so many bytes of something else.
+    pub fn into_body(self) -> (Vec<u8>, usize) {
+        (self.body, self.start)
     }
 }
 
@@ -82,13 +83,12 @@ impl Inbox {
                 let (last, ended, past, missing, told, refused) = (0, false, false, false, false, false);
                 self.senders.push(Sender { source, name, host, life, last, ended, past, missing, told, refused });
             }
-            Arrival::Frame(source, frame) => {
+            Arrival::Frame(source, head, body) => {
                 let Some(sender) = self.senders.iter().rposition(|sender| sender.source == source) else { return };
-                let Some(head) = Head::of(&frame) else { return };
                 if head.seq <= self.senders[sender].last || self.senders[sender].refused {
                     return;
                 }
-                let Some((start, stamp)) = stamp_of(head, &frame, sender, noting) else {
+                let Some((start, stamp)) = stamp_of(head, &body, sender, noting) else {
                     (self.senders[sender].refused, self.senders[sender].ended) = (true, true);
                     return;
                 };
@@ -97,7 +97,7 @@ impl Inbox {
                 let shows = known.last != 0 && head.seq != known.last + 1;
                 let gap = std::mem::take(&mut known.missing) || shows && !told;
                 known.last = head.seq;
-                let arrived = Arrived { sender, head, frame, start, stamp, gap };
+                let arrived = Arrived { sender, head, body, start, stamp, gap };
                 if head.kind == Kind::Reply { self.replies.push_back(arrived) } else { self.queue.push_back(arrived) }
             }
             Arrival::Missing(source) => {
@@ -207,15 +207,15 @@ impl Inbox {
     }
 }
 
-/// Where the contents of a frame begin, and its stamp; `None` if what should be a stamp is none.
-fn stamp_of(head: Head, frame: &[u8], sender: usize, noting: Option<&mut Noting>) -> Option<(usize, Stamp)> {
-    let mut rest = frame.get(HEAD..)?;
+/// Where the contents begin behind a head, and the stamp; `None` if what should be a stamp is none.
+fn stamp_of(head: Head, body: &[u8], sender: usize, noting: Option<&mut Noting>) -> Option<(usize, Stamp)> {
+    let mut rest = body;
     let stamp = match noting {
         _ if !head.stamped => Stamp::default(),
         Some(noting) => noting.arrived(sender, &mut rest).ok()?,
         None => wire::skip(&mut rest).map(|()| Stamp::default()).ok()?,
     };
-    Some((frame.len() - rest.len(), stamp))
+    Some((body.len() - rest.len(), stamp))
 }
 
 /// What a receive gets.
@@ -230,8 +230,8 @@ pub enum Taken {
 mod tests {
     use super::*;
 
-    fn frame(kind: Kind, seq: u64, id: u64) -> Vec<u8> {
-        Head { kind, seq, id, stamped: false }.bytes().to_vec()
+    fn frame(source: Source, kind: Kind, seq: u64, id: u64) -> Arrival {
+        Arrival::Frame(source, Head { kind, seq, id, stamped: false }, Vec::new())
     }
 
     fn met(inbox: &mut Inbox, source: Source, name: &str) {
@@ -252,7 +252,7 @@ mod tests {
         met(&mut inbox, 0, "a");
         met(&mut inbox, 1, "b");
         for (source, seq, id) in [(0, 1, 10), (1, 1, 20), (0, 2, 11), (1, 2, 21)] {
-            inbox.take(Arrival::Frame(source, frame(Kind::Send, seq, id)), None);
+            inbox.take(frame(source, Kind::Send, seq, id), None);
         }
         assert_eq!(inbox.named("b", 1, 2).map(|arrived| arrived.head.id), Some(21));
         assert!(inbox.named("b", 2, 1).is_none());
@@ -265,7 +265,7 @@ mod tests {
         let mut inbox = Inbox::default();
         met(&mut inbox, 0, "a");
         for (seq, id) in [(1, 4), (2, 6)] {
-            inbox.take(Arrival::Frame(0, frame(Kind::Reply, seq, id)), None);
+            inbox.take(frame(0, Kind::Reply, seq, id), None);
         }
         assert!(inbox.reply("a", 5).is_none());
         assert!(inbox.reply("b", 6).is_none());
@@ -279,16 +279,16 @@ mod tests {
         let mut inbox = Inbox::default();
         met(&mut inbox, 0, "a");
         for (seq, id) in [(1, 1), (1, 1), (4, 4), (5, 5)] {
-            inbox.take(Arrival::Frame(0, frame(Kind::Send, seq, id)), None);
+            inbox.take(frame(0, Kind::Send, seq, id), None);
         }
         assert_eq!(ids(&mut inbox, None), [1, 0, 4, 5]);
         // The transport tells of it first: before the next frame, or with it.
         inbox.take(Arrival::Missing(0), None);
         assert_eq!(ids(&mut inbox, None), [0]);
-        inbox.take(Arrival::Frame(0, frame(Kind::Send, 7, 7)), None);
+        inbox.take(frame(0, Kind::Send, 7, 7), None);
         inbox.take(Arrival::Missing(0), None);
-        inbox.take(Arrival::Frame(0, frame(Kind::Send, 9, 9)), None);
-        inbox.take(Arrival::Frame(0, frame(Kind::Send, 11, 11)), None);
+        inbox.take(frame(0, Kind::Send, 9, 9), None);
+        inbox.take(frame(0, Kind::Send, 11, 11), None);
         assert_eq!(ids(&mut inbox, None), [7, 0, 9, 0, 11]);
     }
 
@@ -329,7 +329,7 @@ mod tests {
                         seqs[from] += 1;
                         let (seq, id, reply) = (seqs[from], roll(9), roll(4) == 0);
                         let kind = if reply { Kind::Reply } else { [Kind::Send, Kind::Call][roll(2) as usize] };
-                        inbox.take(Arrival::Frame(from, frame(kind, seq, id)), None);
+                        inbox.take(frame(from, kind, seq, id), None);
                         model.push(Waiting { from, seq, id, reply });
                         continue;
                     }

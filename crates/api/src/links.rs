@@ -2,7 +2,7 @@
 //! sent to. What Unix sockets and TCP have in common.
 
 use crate::error::Result;
-use crate::frame::{HEAD, Head, Hello};
+use crate::frame::Hello;
 use crate::porter::Porter;
 use crate::transport::{Arrival, Source, Until, Way};
 use crate::ways::Ways;
@@ -156,7 +156,10 @@ impl Links {
                 return true;
             }
             let (source, met) = (link.source, &mut link.met);
-            let state = link.incoming.read(&mut |frame| hear(source, met, frame, sink));
+            let state = link.incoming.read(&mut |piece| {
+                *met = true;
+                sink(Arrival::of(source, piece));
+            });
             if state == State::Closed {
                 self.changed = true;
                 if link.met {
@@ -166,23 +169,6 @@ impl Links {
             state == State::Open
         });
     }
-}
-
-/// Takes a frame of a source: the first is a hello. False if it is none, and the source is to be cut off.
-pub fn hear(source: Source, met: &mut bool, frame: Vec<u8>, sink: &mut dyn FnMut(Arrival)) -> bool {
-    if *met {
-        let good = frame.len() >= HEAD && Head::of(&frame).is_some();
-        if good {
-            sink(Arrival::Frame(source, frame));
-        }
-        return good;
-    }
-    let hello = Hello::of(&frame);
-    *met = hello.is_some();
-    if let Some(hello) = hello {
-        sink(Arrival::Met(source, hello));
-    }
-    *met
 }
 
 fn timeout_ms(until: Until) -> i32 {

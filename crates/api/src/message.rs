@@ -19,20 +19,20 @@ pub struct Message {
     pub id: u64,
     /// Whether the sender waits for a reply.
     pub expects_reply: bool,
-    /// The frame that it came in, and where in it the contents start.
-    pub(crate) frame: Vec<u8>,
+    /// What was behind the head of its frame, and where in it the contents start.
+    pub(crate) body: Vec<u8>,
     pub(crate) start: usize,
 }
 
 impl Message {
     /// The contents.
     pub fn contents(&self) -> &[u8] {
-        &self.frame[self.start..]
+        &self.body[self.start..]
     }
 
     /// The contents, without a copy where that can be had.
     pub fn into_contents(mut self) -> Vec<u8> {
-        self.frame.drain(..self.start);
-        self.frame
+        self.body.drain(..self.start);
+        self.body
     }
 }

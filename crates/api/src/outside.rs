@@ -5,7 +5,6 @@
 use crate::cutter::Cutter;
 use crate::frame::{Head, Hello};
 use crate::inbox::Inbox;
-use crate::links::hear;
 use crate::noting::Noting;
 use crate::proof::{Listening, Opening, Secret, Terms};
 use crate::transport::Arrival;
@@ -22,13 +21,14 @@ fn drain(inbox: &mut Inbox) {
 
 /// What a peer sends on a connection, in pieces of that length.
 pub fn stream(bytes: &[u8], step: usize) {
-    let (mut cutter, mut inbox, mut met) = (Cutter::default(), Inbox::default(), false);
+    let (mut cutter, mut inbox) = (Cutter::default(), Inbox::default());
     let mut noting = Noting::new(Method::DEFAULT, 1);
     let mut rest = bytes;
     while !rest.is_empty() {
-        let mut sink = |arrival: Arrival| inbox.take(arrival, noting.as_mut());
         let some = &rest[..rest.len().min(step.max(1))];
-        let Ok(taken) = cutter.take(some, &mut |frame| hear(0, &mut met, frame, &mut sink)) else { break };
+        let Ok(taken) = cutter.take(some, &mut |piece| inbox.take(Arrival::of(0, piece), noting.as_mut())) else {
+            break;
+        };
         rest = &rest[taken..];
     }
     drain(&mut inbox);

@@ -287,7 +287,7 @@ impl Participant {
             let from = self.index_on_tape(event, &name, &host, life);
             self.note(event, &Line::Reply { from, id }, Some(reply.contents()));
         }
-        Ok(Some(message_of(reply.into_frame())))
+        Ok(Some(message_of(reply.into_body())))
     }
 
     /// The reply that came then.
@@ -303,7 +303,7 @@ impl Participant {
             let from = self.index_on_tape(event, &from.name, &host, life);
             self.note(event, &Line::Reply { from, id }, Some(reply.contents()));
         }
-        Ok(message_of(reply.into_frame()))
+        Ok(message_of(reply.into_body()))
     }
 
     /// Replies to a message that expects it.
@@ -485,7 +485,7 @@ impl Participant {
         Partner(at as u32)
     }
 
-    pub(crate) fn message(&mut self, from: &Named, id: u64, call: bool, (frame, start): (Vec<u8>, usize)) -> Message {
+    pub(crate) fn message(&mut self, from: &Named, id: u64, call: bool, (body, start): (Vec<u8>, usize)) -> Message {
         let partner = self.partner(&from.name);
         let known = &mut self.partners[partner.0 as usize];
         known.host = from.host.clone();
@@ -493,7 +493,7 @@ impl Participant {
             known.calls.push(id);
         }
         let (name, host) = (known.name.clone(), known.host.clone());
-        Message { from: partner, name, host, id, expects_reply: call, frame, start }
+        Message { from: partner, name, host, id, expects_reply: call, body, start }
     }
 
     /// Opens a way to that participant, or finds the one that is open.
@@ -529,9 +529,9 @@ impl Drop for Participant {
     }
 }
 
-fn message_of((mut frame, start): (Vec<u8>, usize)) -> Vec<u8> {
-    frame.drain(..start.min(frame.len()));
-    frame
+fn message_of((mut body, start): (Vec<u8>, usize)) -> Vec<u8> {
+    body.drain(..start.min(body.len()));
+    body
 }
 
 /// Whether guards are counted: in debug builds, or if `RETAKE_CHECK` is set.

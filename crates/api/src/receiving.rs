@@ -59,7 +59,7 @@ impl Participant {
                 let from = self.index_on_tape(event, &name, &host, life);
                 self.note_receive(&arrived, only.as_deref(), Receive { event, from, seq, id, call });
                 let from = Named { name, host, life };
-                Ok(Some(self.message(&from, id, call, arrived.into_frame())))
+                Ok(Some(self.message(&from, id, call, arrived.into_body())))
             }
         }
     }
@@ -91,7 +91,7 @@ impl Participant {
                 let arrived = self.await_recorded(event, &from, &words, find)?;
                 self.tell_received(event, &arrived, only);
                 let call = arrived.head.kind == Kind::Call;
-                Ok(Some(self.message(&from, arrived.head.id, call, arrived.into_frame())))
+                Ok(Some(self.message(&from, arrived.head.id, call, arrived.into_body())))
             }
             Step::Plain if follow.free.is_some() => {
                 let free = follow.free.clone().unwrap_or_default();
@@ -104,7 +104,7 @@ impl Participant {
                 let sender = &self.inbox.senders[arrived.sender];
                 let from = Named { name: sender.name.clone(), host: sender.host.clone(), life: sender.life };
                 let (id, call) = (arrived.head.id, arrived.head.kind == Kind::Call);
-                Ok(Some(self.message(&from, id, call, arrived.into_frame())))
+                Ok(Some(self.message(&from, id, call, arrived.into_body())))
             }
             step => follow.diverged(event, &step, &came()),
         }

@@ -5,8 +5,9 @@
 //!
 //! Law: frames of one way arrive in the order in which they were sent, or their loss is told.
 
+use crate::cutter::Piece;
 use crate::error::Result;
-use crate::frame::Hello;
+use crate::frame::{Head, Hello};
 
 /// The way to a partner, as this transport numbers them.
 pub type Way = usize;
@@ -18,8 +19,8 @@ pub type Source = usize;
 pub enum Arrival {
     /// A new source, and who it is.
     Met(Source, Hello),
-    /// A frame from a source.
-    Frame(Source, Vec<u8>),
+    /// A frame from a source: its head, and what is behind it.
+    Frame(Source, Head, Vec<u8>),
     /// Something that this source sent was lost on the way. Streams lose nothing.
     #[cfg_attr(not(feature = "nats"), allow(dead_code))]
     Missing(Source),
@@ -27,6 +28,16 @@ pub enum Arrival {
     Ended(Source),
     /// Whoever was at the end of this way is gone.
     Lost(Way),
+}
+
+impl Arrival {
+    /// What came on a stream.
+    pub fn of(source: Source, piece: Piece) -> Arrival {
+        match piece {
+            Piece::Hello(hello) => Arrival::Met(source, hello),
+            Piece::Frame(head, body) => Arrival::Frame(source, head, body),
+        }
+    }
 }
 
 /// How long to wait.

@@ -4,7 +4,7 @@
 //! program's. All sockets are non-blocking and close themselves when another program is executed; a forked child closes
 //! them at once (see `forked`), so that the end of a process is seen by its partners.
 
-use crate::cutter::Cutter;
+use crate::cutter::{Cutter, Piece};
 use crate::error::{Error, Result};
 use crate::forked;
 use crate::waiting::now;
@@ -368,8 +368,8 @@ impl Incoming {
         Incoming { fd, cutter: Cutter::default() }
     }
 
-    /// Reads what is there and gives whole frames to `sink`; it says false to frames that are none.
-    pub fn read(&mut self, sink: &mut dyn FnMut(Vec<u8>) -> bool) -> State {
+    /// Reads what is there and gives what is whole to `sink`.
+    pub fn read(&mut self, sink: &mut dyn FnMut(Piece)) -> State {
         loop {
             let mut rooms =
                 self.cutter.rooms().map(|room| iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() });

@@ -160,10 +160,11 @@ impl Peer {
         if frame.len() > HEAD + STAMP_MAX + MESSAGE_MAX {
             self.refuse(sink);
         } else if flags & LAST != 0
-            && let Some(frame) = self.frame.take()
+            && let Some(mut frame) = self.frame.take()
         {
-            if Head::of(&frame).is_some() {
-                sink(Arrival::Frame(self.source, frame));
+            if let Some(head) = Head::of(&frame) {
+                frame.drain(..HEAD);
+                sink(Arrival::Frame(self.source, head, frame));
             } else {
                 self.refuse(sink);
             }
