@@ -225,6 +225,17 @@ fn the_main_thread_may_leave_before_the_others() {
     assert_eq!(explored.ended, 0, "{}", explored.stderr);
 }
 
+/// Nor is it another when the main thread is cancelled.
+#[test]
+fn the_main_thread_may_be_cancelled_by_another() {
+    let place = Place::new("cancelled", "main_cancelled");
+    for schedule in ["0,0,1,0,1,0,1,1", "0,0,1,0,0,1,1", "0,1,0,0,0,1,1"] {
+        let outcome = place.follow(schedule);
+        followed(&outcome, schedule);
+        assert_eq!(String::from_utf8_lossy(&outcome.stdout), "alone\n", "{schedule}");
+    }
+}
+
 #[test]
 fn the_end_of_a_schedule_hangs_stops_or_resumes() {
     let place = Place::new("then", "simple");
@@ -253,6 +264,7 @@ fn a_schedule_that_cannot_be_followed_is_refused_with_the_reason() {
         ("simple", "not_created", "0,2"),
         ("simple", "ended", "0,0,0,0,3,3,3,3,3"),
         ("simple", "not_main", "1,0"),
+        ("simple", "has_mutex", "0,1,1,1,2"),
         ("lockers", "mutex_busy", "0,0,2,2,2,1,1,1,3,3,3"),
         ("lockers", "join_busy", "0,0,0,0,0"),
         ("lockers", "deadlock", "0,0,1,1,1,2,2,3,3,2,3,2"),

@@ -258,7 +258,15 @@ pub fn plain_point(op: Op, object: usize) {
 /// The running thread ends its step and waits until it is named again; then it will do `op`.
 pub(crate) fn point(thread: &mut Thread, op: Op, object: usize, mark: u64) {
     let mark = if kind(op) == want::MUTEX { deadlock::mark(want::MUTEX, object, thread) } else { mark };
-    let wanted = Wanted { kind: kind(op), object, mark };
+    point_wanting(thread, op, object, Wanted { kind: kind(op), object, mark });
+}
+
+/// The same, where the thread has what it wants.
+pub(crate) fn point_having(thread: &mut Thread, op: Op, object: usize) {
+    point_wanting(thread, op, object, Wanted { kind: want::NOTHING, object, mark: 0 });
+}
+
+fn point_wanting(thread: &mut Thread, op: Op, object: usize, wanted: Wanted) {
     if explores() {
         explore::point(thread, &About::new(op, object, wanted));
         return;
@@ -477,11 +485,11 @@ pub fn obtain<R>(op: Op, object: usize, attempt: impl Fn() -> Option<R>) -> Opti
             return Some(result);
         }
         let thread = scheduled()?;
+        if thread.is_cancelled.load(Acquire) && matches!(op, Op::SemWait | Op::ThreadJoin) {
+            // The real call ends it.
+            return None;
+        }
         if explores() {
-            if thread.is_cancelled.load(Acquire) && matches!(op, Op::SemWait | Op::ThreadJoin) {
-                // The real call ends it.
-                return None;
-            }
             let mark = deadlock::mark(kind(op), object, thread);
             let wanted = Wanted { kind: kind(op), object, mark };
             explore::point(thread, &About { again: true, ..About::new(op, object, wanted) });

@@ -7,7 +7,7 @@
 use crate::clock;
 use crate::deadlock::{Wanted, want};
 use crate::explore::{self, About};
-use crate::schedule::{Part, explores, is_on, is_rich, obtain, point, said, scheduled};
+use crate::schedule::{Part, explores, is_on, is_rich, obtain, point, point_having, said, scheduled};
 use crate::thread::{self, Thread};
 use crate::turn;
 use core::sync::atomic::AtomicU64;
@@ -98,7 +98,7 @@ fn wait_plainly(
     point(thread, op, if timed { m } else { c }, m as u64);
     obtain(Op::MutexLock, m, || attempt().then_some(()))?;
     if let (Some(thread), false) = (scheduled(), timed) {
-        point(thread, Op::MutexLock, m, 0);
+        point_having(thread, Op::MutexLock, m);
     }
     Some(timed)
 }

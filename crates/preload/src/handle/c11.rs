@@ -84,12 +84,6 @@ unsafe extern "C-unwind" fn trampoline(child: *mut c_void) -> c_int {
     }
 }
 
-pub unsafe fn exit(code: c_int) {
-    thread::watch_main();
-    // SAFETY: the program's code.
-    unsafe { real::thrd_exit(code) }
-}
-
 pub unsafe fn join(t: pthread_t, to: *mut c_int) -> c_int {
     let mut result = core::ptr::null_mut();
     // SAFETY: the program's thread; a C11 thread's result is the number in the pointer.

@@ -1,17 +1,30 @@
-//! Before the program begins and after it has ended: what the constructors and destructors of MPI's libraries do.
+//! Before the program begins and after it has ended: what the constructors and destructors of MPI's libraries do, and how the
+//! main thread leaves.
 //!
-//! They measure clocks, take locks and draw numbers, otherwise in every run and in every MPI. So in a process that has
+//! The former measure clocks, take locks and draw numbers, otherwise in every run and in every MPI. So in a process that has
 //! MPI loaded the program begins where the dynamic linker hands over to it, and ends where it is given back; the
 //! executable's own constructors and destructors lie in between.
 
-use crate::handle::{modules, server};
+use crate::handle::{modules, server, thread};
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
+use libc::{c_char, c_int};
+use retake_engine::process::{self, mode};
 use retake_engine::schedule;
 use retake_engine::turn;
 
 static REAL: AtomicUsize = AtomicUsize::new(0);
+static MAIN: AtomicUsize = AtomicUsize::new(0);
 static FINISH: AtomicUsize = AtomicUsize::new(0);
+
+type Main = unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+
+/// What is called at the beginning and at the end.
+#[repr(C)]
+struct Ways {
+    main: usize,
+    finish: usize,
+}
 
 /// The shim begins, before all constructors.
 pub fn before() {
@@ -20,17 +33,32 @@ pub fn before() {
     }
 }
 
-/// The dynamic linker is done. Takes what it wants to be called at the end, and returns what to call instead.
-extern "C" fn begins(finish: usize) -> usize {
+/// The dynamic linker is done. Takes `main` and what the linker wants to be called at the end, and returns what to call
+/// instead.
+extern "C" fn begins(main: usize, finish: usize) -> Ways {
     server::serve();
-    if !modules::has_mpi() || !turn::is_in_library() {
-        schedule::begin_exploring();
-        return finish;
+    let is_apart = modules::has_mpi() && turn::is_in_library();
+    if is_apart {
+        turn::leave_library();
     }
-    turn::leave_library();
     schedule::begin_exploring();
-    FINISH.store(finish, Relaxed);
-    if finish == 0 { 0 } else { ends as *const () as usize }
+    let mut ways = Ways { main, finish };
+    if is_apart && finish != 0 {
+        FINISH.store(finish, Relaxed);
+        ways.finish = ends as *const () as usize;
+    }
+    if process::mode() != mode::OFF {
+        MAIN.store(main, Relaxed);
+        ways.main = watched as *const () as usize;
+    }
+    ways
+}
+
+/// Stands around `main`, so that it is noticed when the main thread leaves without ending the process.
+unsafe extern "C-unwind" fn watched(argc: c_int, argv: *mut *mut c_char, environment: *mut *mut c_char) -> c_int {
+    // SAFETY: the program's own function, with its own arguments.
+    let main = || unsafe { core::mem::transmute::<usize, Main>(MAIN.load(Relaxed))(argc, argv, environment) };
+    thread::run_main(main)
 }
 
 extern "C-unwind" fn ends() {
@@ -48,7 +76,7 @@ extern "C" fn real() -> usize {
 }
 
 /// Called by every program's first instructions, with `main` and what the dynamic linker gave. It is left by a jump, so
-/// that the program's stack is what it would be without us.
+/// that nothing of ours stays on the stack but the frame around `main`.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub unsafe extern "C" fn __libc_start_main() {
@@ -58,18 +86,18 @@ pub unsafe extern "C" fn __libc_start_main() {
         "push rdx",
         "push rcx",
         "push r8",
-        "mov rdi, r9",
+        "mov rsi, r9",
         "call {begins}",
+        "push rdx",
         "push rax",
-        "sub rsp, 8",
         "call {real}",
-        "add rsp, 8",
+        "pop rdi",
         "pop r9",
         "pop r8",
         "pop rcx",
         "pop rdx",
         "pop rsi",
-        "pop rdi",
+        "add rsp, 8",
         "jmp rax",
         begins = sym begins,
         real = sym real,

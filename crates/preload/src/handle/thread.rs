@@ -198,32 +198,13 @@ impl Drop for AtEnd {
     }
 }
 
-pub unsafe fn exit(value: *mut c_void) {
-    watch_main();
-    // SAFETY: the program's value.
-    unsafe { real::pthread_exit(value) }
+/// Runs `main`. If it returns, the process ends; if it is left, by `pthread_exit` or cancellation, only its thread does.
+pub fn run_main<R>(main: impl FnOnce() -> R) -> R {
+    let ended = AtEnd;
+    let result = main();
+    core::mem::forget(ended);
+    result
 }
-
-/// The main thread has no function of ours around it. When it leaves by `pthread_exit`, what it has for a key is destroyed
-/// last of all. The key is made only now: one that is there from the start would be missing to the program.
-pub fn watch_main() {
-    unsafe extern "C-unwind" fn main_ended(_: *mut c_void) {
-        drop(AtEnd);
-    }
-    let is_main = turn::enter().is_some_and(|thread| thread.tid == process::get().pid);
-    if !is_main {
-        return;
-    }
-    let mut key = 0;
-    // SAFETY: a key of ours, with a value that nobody looks at.
-    unsafe {
-        if real::pthread_key_create(&raw mut key, Some(main_ended)) == 0 {
-            libc::pthread_setspecific(key, (&raw const WATCHED).cast());
-        }
-    }
-}
-
-static WATCHED: u8 = 0;
 
 unsafe fn join_by(
     op: Op,

@@ -185,7 +185,7 @@ unsafe fn sleep_until(
         // Whoever is named next comes next, however long anybody sleeps.
         thread.rests().slept();
         lend::yields(sleeps_until(length, is_absolute));
-        if schedule::explores() && thread.is_cancelled.load(Acquire) {
+        if thread.is_cancelled.load(Acquire) {
             // SAFETY: asks for nothing; it ends the thread if that is to be.
             turn::cancellable(Op::Sleep, || unsafe { real_thread::pthread_testcancel() });
         }

@@ -20,7 +20,6 @@ interpose! {
     Release fn cnd_broadcast (c: *mut pthread_cond_t) -> c_int                                          => c11::broadcast;
     Create  fn thrd_create   (to: *mut pthread_t, start: Start, arg: *mut c_void) -> c_int              => c11::create;
     Acquire fn thrd_join     (t: pthread_t, to: *mut c_int) -> c_int                                    => c11::join;
-    Note    fn thrd_exit     (code: c_int)                                                             => c11::exit;
     Value   fn thrd_sleep    (time: *const timespec, left: *mut timespec) -> c_int                      => c11::sleep;
     Value   fn thrd_yield    ()                                                                         => c11::r#yield;
     Note    fn tss_create    (to: *mut pthread_key_t, destructor: Destructor) -> c_int                  => c11::key_create;

@@ -18,6 +18,5 @@ interpose! {
     Note    fn pthread_cancel       (t: pthread_t) -> c_int                                                                     => thread::cancel;
     Note    fn pthread_key_create   (to: *mut pthread_key_t, destructor: Destructor) -> c_int                                   => thread::key_create;
     Note    fn __cxa_thread_atexit_impl (destructor: Destructor, object: *mut c_void, library: *mut c_void) -> c_int            => thread::at_thread_exit;
-    Note    fn pthread_exit         (value: *mut c_void)                                                                         => thread::exit;
     Outcome fn pthread_testcancel   ()                                                                                          => thread::testcancel;
 }
