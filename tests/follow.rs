@@ -257,6 +257,16 @@ fn the_end_of_a_schedule_hangs_stops_or_resumes() {
     assert!(hung.stderr.contains("the schedule is at its end (2 steps); the program waits: gdb -p"), "{}", hung.stderr);
 }
 
+/// Sleeps take no time while a schedule is followed, and the clock that shows them is ahead when time is real again.
+#[test]
+fn the_monotonic_clock_never_goes_back() {
+    let place = Place::new("forwards", "sleeper");
+    let resumed = place.retake(&["follow", "0,0", "--then", "resume"], true);
+    assert!(resumed.ended == 0 && resumed.stdout == b"forwards\n", "{}", resumed.stderr);
+    let replayed = place.retake(&["replay"], false);
+    assert!(replayed.ended == 0 && replayed.stdout == b"forwards\n", "{}", replayed.stderr);
+}
+
 /// What is said of schedules that cannot be followed, as files beside the programs (`UPDATE=1` writes them).
 #[test]
 fn a_schedule_that_cannot_be_followed_is_refused_with_the_reason() {

@@ -34,6 +34,11 @@ pub fn monotonic_ns() -> i64 {
     since(&MONOTONIC_NS)
 }
 
+/// What that clock shows once time is real again, and it is `real_ns`: where virtual time was ahead, it stands until then.
+pub fn monotonic_after(real_ns: i64) -> i64 {
+    real_ns.max(MONOTONIC_NS.load(Relaxed).wrapping_add(NOW_NS.load(Relaxed) as i64))
+}
+
 /// The virtual time at which one of the two clocks shows `ns`. Which of them is told by what it shows: the wall clock is
 /// far ahead of the other.
 pub fn when(ns: i64) -> u64 {

@@ -39,7 +39,7 @@ const TIMES: u8 = 15;
 pub fn value(id: u8, step: i64, read: impl FnOnce() -> i64) -> i64 {
     let Some(thread) = turn::enter() else { return read() };
     if turn::recording() {
-        let ns = virtually(id).unwrap_or_else(read);
+        let ns = virtually(id, read);
         thread.begin();
         thread.clock(id, ns);
         thread.finish();
@@ -55,14 +55,15 @@ pub fn value(id: u8, step: i64, read: impl FnOnce() -> i64) -> i64 {
     ns
 }
 
-/// The value of a clock that shows wall-clock time, or time since some start, where time is virtual.
-fn virtually(id: u8) -> Option<i64> {
+/// The value of a clock. One that shows wall-clock time, or time since some start, is virtual while a schedule is followed.
+fn virtually(id: u8, read: impl FnOnce() -> i64) -> i64 {
     match id {
-        _ if !schedule::is_on() => None,
-        TIME => Some(clock::realtime_ns() / SECOND),
-        DAY | REALTIME | REALTIME_COARSE | 11 => Some(clock::realtime_ns()),
-        MONOTONIC | MONOTONIC_RAW | MONOTONIC_COARSE | BOOTTIME => Some(clock::monotonic_ns()),
-        _ => None,
+        MONOTONIC | MONOTONIC_RAW | MONOTONIC_COARSE | BOOTTIME if !schedule::is_on() => clock::monotonic_after(read()),
+        _ if !schedule::is_on() => read(),
+        TIME => clock::realtime_ns() / SECOND,
+        DAY | REALTIME | REALTIME_COARSE | 11 => clock::realtime_ns(),
+        MONOTONIC | MONOTONIC_RAW | MONOTONIC_COARSE | BOOTTIME => clock::monotonic_ns(),
+        _ => read(),
     }
 }
 
