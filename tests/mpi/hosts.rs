@@ -8,13 +8,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Shared memory does not reach ranks of another job, or of what is another host: those talk over loopback.
-pub fn with_tcp(kit: &mut Kit) {
-    for (name, value) in [("OMPI_MCA_btl", "self,vader,tcp"), ("OMPI_MCA_btl_tcp_if_include", "lo")] {
-        kit.environment.push((name.into(), value.into()));
-    }
-}
-
 /// A file that can be executed.
 fn write(folder: &Path, name: &str, text: &str) -> Said {
     let path = folder.join(name);
@@ -35,7 +28,7 @@ impl Jobs {
     /// Each rank that a job starts has its name, and runs alone. That the whole job comes back is shown by the fixture.
     pub fn spawned(&self) -> Said {
         let (mut kit, scratch) = self.begin("spawned")?;
-        with_tcp(&mut kit);
+        ALL[0].with_tcp(&mut kit);
         let program = self.compiled(ALL[0], "spawn")?;
         let retake = |args: &[&str]| run(kit.retake(&scratch).args(args), &scratch, kit.limits);
         let recorded = retake(&["record", "-q", "--full", "-o", "take", "--", ALL[0].run, "-np", "2", &program])?;
@@ -52,7 +45,7 @@ impl Jobs {
     /// A folder with the names of two hosts, and a program to run on them.
     fn with_hosts(&self, test: &str) -> Result<(Kit, PathBuf, String), String> {
         let (mut kit, scratch) = self.begin(test)?;
-        with_tcp(&mut kit);
+        ALL[0].with_tcp(&mut kit);
         write(&scratch, "hosts", "127.0.0.1 localhost\n127.0.1.2 nodea\n127.0.1.3 nodeb\n")?;
         Ok((kit, scratch, self.compiled(ALL[0], "recv_any")?))
     }

@@ -2,7 +2,7 @@
 //! does not fit.
 
 use crate::{ALL, Mpi};
-use retake_testkit::{Fixture, Kit, Limits, Outcome, Test, run};
+use retake_testkit::{Fixture, Kit, Outcome, Test, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,12 +15,8 @@ pub struct Jobs {
     kit: Kit,
 }
 
-pub fn tests(root: &Path, environment: Vec<(String, PathBuf)>) -> Vec<Test> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi/jobs");
-    let mut kit = Kit::new(env!("CARGO_BIN_EXE_retake"), folder);
-    kit.environment = environment;
-    kit.limits = Limits { wait_ms_max: kit.limits.wait_ms_max * 4 };
-    let jobs = Arc::new(Jobs { programs: root.join("tests/programs/mpi"), kit });
+pub fn tests(root: &Path) -> Vec<Test> {
+    let jobs = Arc::new(Jobs { programs: root.join("tests/programs/mpi"), kit: crate::kit("jobs", ALL[0]) });
     let mut tests = Vec::new();
     let mut add = |name: String, body: Box<dyn Fn(&Jobs) -> Said + Send + Sync>| {
         let jobs = jobs.clone();
@@ -92,13 +88,14 @@ impl Jobs {
     pub fn compiled_fortran(&self, mpi: Mpi, source: &str, name: &str) -> Result<String, String> {
         let scratch = self.kit.scratch(&format!("{name}_bin"))?;
         let program = scratch.join(source);
-        let made = Command::new(mpi.fortran)
+        let compiler = mpi.cc.replace("mpicc", "mpif90");
+        let made = Command::new(&compiler)
             .arg("-o")
             .arg(&program)
             .arg(self.programs.join(format!("{source}.f90")))
             .arg(format!("-J{}", scratch.display()))
             .output();
-        let made = made.map_err(|e| format!("{}: {e}", mpi.fortran))?;
+        let made = made.map_err(|e| format!("{compiler}: {e}"))?;
         if !made.status.success() {
             return Err(String::from_utf8_lossy(&made.stderr).into_owned());
         }

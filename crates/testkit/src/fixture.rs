@@ -8,7 +8,7 @@
 //! //@ ends: 134
 //! ```
 //! `ends` is the exit status, or 128 and the signal; 0 when it is left out. `args` are handed to the program. A fixture
-//! for MPI says how many `ranks` it has, and perhaps for which library `only` it is. One with a bug has a schedule by which
+//! for MPI says how many `ranks` it has, and perhaps for which libraries `only` it is. One with a bug has a schedule by which
 //! it `fails`.
 
 use std::fs;
@@ -27,8 +27,8 @@ pub struct Fixture {
     pub ends: i32,
     /// How many ranks a fixture for a launcher has.
     pub ranks: u32,
-    /// The one library that it is for; empty if it is for all.
-    pub only: String,
+    /// The libraries that it is for; empty if it is for all.
+    pub only: Vec<String>,
     /// The schedule by which its bug shows.
     pub fails: String,
 }
@@ -67,7 +67,7 @@ impl Fixture {
             covers: Vec::new(),
             ends: 0,
             ranks: 0,
-            only: String::new(),
+            only: Vec::new(),
             fails: String::new(),
         };
         for line in text.lines().filter_map(|line| line.strip_prefix("//@ ")) {
@@ -80,7 +80,7 @@ impl Fixture {
                 "ends" => fixture.ends = number(value)?,
                 "replay" => fixture.replays = number(value)?,
                 "ranks" => fixture.ranks = number(value)?,
-                "only" => fixture.only = value.trim().to_string(),
+                "only" => fixture.only = words(),
                 "fails" => fixture.fails = value.trim().to_string(),
                 other => return Err(format!("unknown header `{other}`")),
             }

@@ -1,6 +1,6 @@
 // What MPI 4 added: counts of any size, and an exchange that does not block (which cannot be replayed from anyone).
 //@ ranks: 4
-//@ only: mpich
+//@ only: mpich mpich5 abi
 //@ replay: 20 times, same stdout
 //@ covers: MPI_Recv_c MPI_Irecv_c MPI_Sendrecv_c MPI_Sendrecv_replace_c MPI_Recv_init_c
 //@ covers: MPI_Isendrecv MPI_Isendrecv_c MPI_Isendrecv_replace MPI_Isendrecv_replace_c
