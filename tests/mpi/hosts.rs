@@ -1,7 +1,7 @@
 //! Ranks that come to a job by other ways than a launcher on this host: started by the job itself, or by a remote shell.
 
-use crate::ALL;
 use crate::jobs::{Jobs, Said, must};
+use crate::{ALL, FIVES, Mpi};
 use retake_testkit::{Kit, Outcome, run};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -26,13 +26,12 @@ fn apart(kit: &Kit, folder: &Path, script: &str, places: &[(&str, &str)]) -> Res
 
 impl Jobs {
     /// Each rank that a job starts has its name, and runs alone. That the whole job comes back is shown by the fixture.
-    pub fn spawned(&self) -> Said {
-        let (mut kit, scratch) = self.begin("spawned")?;
-        ALL[0].with_tcp(&mut kit);
-        let program = self.compiled(ALL[0], "spawn")?;
+    pub fn spawned(&self, mpi: Mpi) -> Said {
+        let (kit, scratch, program) = self.started_by(mpi, "spawned")?;
         let retake = |args: &[&str]| run(kit.retake(&scratch).args(args), &scratch, kit.limits);
-        let recorded = retake(&["record", "-q", "--full", "-o", "take", "--", ALL[0].run, "-np", "2", &program])?;
-        must(recorded.ended == 0 && !recorded.stdout.is_empty(), "the recording failed", &recorded)?;
+        let recorded = retake(&["record", "--full", "-o", "take", "--", mpi.run, "-np", "2", &program])?;
+        let is_told = recorded.stderr.contains("not replayed");
+        must(recorded.ended == 0 && !recorded.stdout.is_empty() && !is_told, "the recording failed", &recorded)?;
         let started = ["rank:0.1.rank:0", "rank:0.1.rank:1", "rank:1.2.rank:0", "rank:1.2.rank:1"];
         for name in started.into_iter().chain(["rank:0", "rank:1"]) {
             let alone = retake(&["replay", "--check", "--only", name, "take"])?;
@@ -40,6 +39,26 @@ impl Jobs {
             must(alone.ended == 0 && alone.stdout == expected, &format!("{name} alone"), &alone)?;
         }
         Ok(())
+    }
+
+    /// Hydra would look there for what names the ranks: they run without a name, and that is told.
+    pub fn spawned_from_a_path(&self) -> Said {
+        let mpi = FIVES[1];
+        let (kit, scratch, program) = self.started_by(mpi, "spawned_from_a_path")?;
+        fs::copy(&program, scratch.join("spawn")).map_err(|e| e.to_string())?;
+        let args = ["-np", "2", &program, &scratch.to_string_lossy()].map(str::to_string);
+        let recorded = kit.record(Path::new(mpi.run), &args, &scratch.join("take"))?;
+        let words = "called MPI_Comm_spawn with `path` in its info, which is not replayed";
+        must(recorded.ended == 0 && recorded.stderr.contains(words), "it is not told", &recorded)
+    }
+
+    /// A folder for a program that starts ranks.
+    fn started_by(&self, mpi: Mpi, name: &str) -> Result<(Kit, PathBuf, String), String> {
+        mpi.must_be_there()?;
+        let (mut kit, scratch) = self.begin(&format!("{name}_{}", mpi.name))?;
+        mpi.settle(&mut kit);
+        mpi.with_tcp(&mut kit);
+        Ok((kit, scratch, self.compiled(mpi, "spawn")?))
     }
 
     /// A folder with the names of two hosts, and a program to run on them.

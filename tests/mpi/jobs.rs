@@ -1,7 +1,7 @@
 //! Whole jobs under `mpirun`: other languages, real programs, launchers inside scripts, and what is told when a replay
 //! does not fit.
 
-use crate::{ALL, Mpi};
+use crate::{ALL, FIVES, Mpi};
 use retake_testkit::{Fixture, Kit, Outcome, Test, run};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,10 @@ pub fn tests(root: &Path) -> Vec<Test> {
     add("mplrs".into(), Box::new(Jobs::mplrs));
     add("hpcc".into(), Box::new(Jobs::hpcc));
     add("one_rank_under_gdb".into(), Box::new(Jobs::debugged));
-    add("ranks_that_a_job_starts".into(), Box::new(Jobs::spawned));
+    for mpi in [ALL[0], FIVES[0], FIVES[1]] {
+        add(format!("ranks_that_a_job_starts_{}", mpi.name), Box::new(move |jobs| jobs.spawned(mpi)));
+    }
+    add("ranks_that_a_job_starts_from_a_path".into(), Box::new(Jobs::spawned_from_a_path));
     add("ranks_on_two_hosts".into(), Box::new(Jobs::two_hosts));
     add("ranks_on_hosts_apart".into(), Box::new(Jobs::hosts_apart));
     add("killed_rank".into(), Box::new(Jobs::killed_rank));

@@ -49,6 +49,8 @@ impl Mpi {
     pub fn with_tcp(self, kit: &mut Kit) {
         let ways = if self.name == "openmpi5" { "self,sm,tcp" } else { "self,vader,tcp" };
         tell(kit, &[("OMPI_MCA_btl", ways), ("OMPI_MCA_btl_tcp_if_include", "lo")]);
+        // MPICH's other transport does not reach them, whatever it is told.
+        tell(kit, &[("MPIR_CVAR_CH4_NETMOD", "ofi"), ("FI_PROVIDER", "tcp")]);
     }
 
     /// Why there is none, if there is none.

@@ -34,6 +34,8 @@ pub const ROOT_NAME: &str = "0";
 pub const RANK_NAME: &str = "rank:";
 /// What a launcher makes of [`variable::BORN`] for those that it starts.
 pub const UNDER: u8 = b'L';
+/// What a rank makes of it for ranks that it starts itself, where its library does not hand on variables.
+pub const STARTED: u8 = b'S';
 /// Programs that start the ranks of parallel jobs, and their helpers, by the names of their files.
 pub const LAUNCHERS: [&str; 16] = [
     "mpirun",

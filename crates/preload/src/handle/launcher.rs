@@ -8,7 +8,7 @@
 use core::ffi::CStr;
 use libc::c_char;
 use retake_engine::store::Path;
-use retake_tape::session::{LAUNCHERS, RANK_NAME, ROOT_NAME, UNDER, variable};
+use retake_tape::session::{LAUNCHERS, RANK_NAME, ROOT_NAME, STARTED, UNDER, variable};
 
 /// Where launchers say which rank a process is.
 const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
@@ -66,12 +66,12 @@ pub unsafe fn role(envp: *mut *mut c_char) -> Role {
             }
             return Role::Apart;
         }
-        if *born != [UNDER] {
-            return Role::None;
-        }
-        // Hydra gives ranks that a job starts itself no name of ours: they would be taken for the first ones.
-        if find(envp, "PMI_SPAWNED").is_some_and(|spawned| *spawned != [b'0']) {
-            return Role::Apart;
+        match born {
+            [STARTED] => {}
+            // Hydra hands no name of ours to ranks that a job starts itself: they would be taken for the first ones.
+            [UNDER] if find(envp, "PMI_SPAWNED").is_some_and(|spawned| *spawned != [b'0']) => return Role::Apart,
+            [UNDER] => {}
+            _ => return Role::None,
         }
         match RANKS.into_iter().find_map(|name| find(envp, name)) {
             Some(rank) if !rank.is_empty() && rank.iter().all(u8::is_ascii_digit) => Role::Rank(rank),

@@ -30,8 +30,9 @@ pub struct Abi {
     /// The types of bytes, and of what is packed; 0 where they are not known.
     pub byte: usize,
     pub packed: usize,
-    /// No info; 0 where ranks that a job starts cannot be named ([`super::spawn`]).
     pub info_null: usize,
+    /// Whether ranks that a job starts get what stands under `env` in an info ([`super::spawn`]).
+    pub hands_on: bool,
 }
 
 const OPEN_MPI: Abi = Abi {
@@ -54,6 +55,7 @@ const OPEN_MPI: Abi = Abi {
     byte: 0,
     packed: 0,
     info_null: 0,
+    hands_on: true,
 };
 
 const MPICH: Abi = Abi {
@@ -74,7 +76,8 @@ const MPICH: Abi = Abi {
     in_place: usize::MAX,
     byte: 0x4c00_010d,
     packed: 0x4c00_010f,
-    info_null: 0,
+    info_null: 0x1c00_0000,
+    hands_on: false,
 };
 
 const STANDARD: Abi = Abi {
@@ -95,7 +98,8 @@ const STANDARD: Abi = Abi {
     in_place: 1,
     byte: 0,
     packed: 0,
-    info_null: 0,
+    info_null: 0x130,
+    hands_on: false,
 };
 
 /// Room for a status of any library.

@@ -1,9 +1,9 @@
 //! Ranks that a job starts itself. They stand in the tree of creations: rank 1 of what the second creation of `rank:0`
 //! started is `rank:0.2.rank:1`, in every run.
 //!
-//! Open MPI hands them what stands under `env` in the info of the call: the name of the call, and with it and its rank each
-//! of them knows its own ([`crate::handle::launcher`]). Of other libraries no such way was tried: there it is told that
-//! the ranks are not replayed.
+//! Each must learn the name of the call; with it and its rank it knows its own ([`crate::handle::launcher`]). Open MPI hands
+//! on what stands under `env` in the info of the call. Hydra, the launcher of MPICH, hands on nothing: there `env` is
+//! started, the program of that name, which sets the variables and becomes the command.
 
 use crate::handle::input::note_unsupported;
 use crate::handle::mpi::abi::{self, Abi};
@@ -16,17 +16,40 @@ use retake_engine::store::Path;
 use retake_engine::thread::{NAME_MAX, Thread, child_name};
 use retake_engine::turn::{self, in_library};
 use retake_tape::op::Op;
-use retake_tape::session::variable;
+use retake_tape::session::{STARTED, variable};
 
 const KEY: &CStr = c"env";
 /// Open MPI's longest value.
 const VALUE_MAX: usize = 255;
 /// Commands of one call.
 const FEW: usize = 16;
+/// Sets variables and executes its further arguments.
+const ENV: &CStr = c"/usr/bin/env";
+/// Words of all commands of one call.
+const WORDS: usize = 512;
+/// Where Hydra looks for the command, and so would look for [`ENV`].
+const PATH: &CStr = c"path";
+/// MPICH's longest value.
+const LONGEST: usize = 1024;
 
-/// Whether the ranks that this library starts can be named.
-fn can_name(abi: &Abi) -> bool {
-    abi.info_null != 0
+/// What a call starts: its commands, the arguments of each (0 for none), and what the launcher is told. Only the root knows.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    commands: &'a [usize],
+    arguments: &'a [usize],
+    infos: &'a [usize],
+}
+
+/// What is asked for instead.
+#[derive(Clone, Copy)]
+enum Instead<'a> {
+    /// Nothing else.
+    Same,
+    Infos(&'a [usize]),
+    Commands {
+        commands: &'a [usize],
+        arguments: &'a [usize],
+    },
 }
 
 /// An info like `info` that also names what is started; none if there is no room for the name in it.
@@ -66,17 +89,16 @@ struct Gives {
 /// A call as it stands in the records of a rank that is to run alone.
 const NAME: &str = "MPI_Comm_spawn";
 
-/// Starts ranks by `call`, given the infos to use instead of `infos`.
-unsafe fn started(root: c_int, comm: usize, infos: &[usize], gives: Gives, call: impl Fn(&[usize]) -> c_int) -> c_int {
-    let Some(thread) = turn::enter() else { return call(infos) };
-    let abi = abi::get();
-    if !can_name(abi) || infos.len() > FEW {
+/// Starts ranks by `call`, given what to ask for instead.
+unsafe fn started(root: c_int, comm: usize, asked: Asked, gives: Gives, call: impl Fn(Instead) -> c_int) -> c_int {
+    let Some(thread) = turn::enter() else { return call(Instead::Same) };
+    if asked.commands.len() > FEW {
         note_unsupported(NAME.as_bytes());
         full::refuse(NAME);
-        return aside(|| call(infos));
+        return aside(|| call(Instead::Same));
     }
     if !turn::recording() && thread.step(Op::MpiSpawn).is_none() {
-        return call(infos);
+        return call(Instead::Same);
     }
     thread.creations += 1;
     if full::given() {
@@ -89,9 +111,9 @@ unsafe fn started(root: c_int, comm: usize, infos: &[usize], gives: Gives, call:
     in_library(|| unsafe { real::MPI_Comm_rank(comm, &raw mut me) });
     let result = if me == root {
         // SAFETY: as the caller promises.
-        unsafe { by_name(thread, abi, infos, &call) }
+        unsafe { by_name(thread, asked, &call) }
     } else {
-        in_library(|| wait::held(|| call(infos)))
+        in_library(|| wait::held(|| call(Instead::Same)))
     };
     if full::kept() {
         gives.keep(thread, result);
@@ -140,31 +162,84 @@ impl Gives {
     }
 }
 
-/// The root's call: only its infos count.
-unsafe fn by_name(thread: &Thread, abi: &Abi, infos: &[usize], call: &impl Fn(&[usize]) -> c_int) -> c_int {
+/// The root's call.
+unsafe fn by_name(thread: &Thread, asked: Asked, call: &impl Fn(Instead) -> c_int) -> c_int {
     let mut name = [0u8; NAME_MAX];
     let length = child_name(&mut name, thread.name(), thread.creations);
+    let (abi, name) = (abi::get(), &name[..length]);
+    // SAFETY: as the caller promises.
+    let result = in_library(|| unsafe {
+        if abi.hands_on { by_info(abi, name, asked, call) } else { by_env(abi, name, asked, call) }
+    });
+    result.unwrap_or_else(|why| {
+        note_unsupported(why.as_bytes());
+        in_library(|| wait::held(|| call(Instead::Same)))
+    })
+}
+
+type Why = &'static str;
+
+/// The name stands in the infos.
+unsafe fn by_info(abi: &Abi, name: &[u8], asked: Asked, call: &impl Fn(Instead) -> c_int) -> Result<c_int, Why> {
     let mut named = [0usize; FEW];
     let mut many = 0;
-    in_library(|| {
-        for info in infos {
-            // SAFETY: the program's infos.
-            let Some(info) = (unsafe { naming(abi, *info, &name[..length]) }) else { break };
-            named[many] = info;
-            many += 1;
+    for info in asked.infos {
+        // SAFETY: the program's infos.
+        let Some(info) = (unsafe { naming(abi, *info, name) }) else { break };
+        named[many] = info;
+        many += 1;
+    }
+    let is_whole = many == asked.commands.len();
+    let result = is_whole.then(|| wait::held(|| call(Instead::Infos(&named[..many]))));
+    for info in &mut named[..many] {
+        // SAFETY: made above.
+        unsafe { real::MPI_Info_free((&raw mut *info).cast()) };
+    }
+    result.ok_or("MPI_Comm_spawn with so much under `env` in its info")
+}
+
+/// The name is given to [`ENV`].
+unsafe fn by_env(abi: &Abi, name: &[u8], asked: Asked, call: &impl Fn(Instead) -> c_int) -> Result<c_int, Why> {
+    let (mut born, mut named) = ([0u8; 32], [0u8; NAME_MAX + 32]);
+    Path { to: &mut born, length: 0 }.push(variable::BORN.as_bytes()).push(&[b'=', STARTED, 0]);
+    Path { to: &mut named, length: 0 }.push(variable::NAME.as_bytes()).push(b"=").push(name).push(&[0]);
+    let (mut commands, mut arguments) = ([0usize; FEW], [0usize; FEW]);
+    let (mut words, mut used) = ([0usize; WORDS], 0);
+    // SAFETY: the program's infos, and its arguments, which end in a null.
+    unsafe {
+        if asked.infos.iter().any(|info| has_path(abi, *info)) {
+            return Err("MPI_Comm_spawn with `path` in its info");
         }
-        let result = if many == infos.len() {
-            wait::held(|| call(&named[..many]))
-        } else {
-            note_unsupported(b"MPI_Comm_spawn with so much under `env` in its info");
-            wait::held(|| call(infos))
-        };
-        for info in &mut named[..many] {
-            // SAFETY: made above.
-            unsafe { real::MPI_Info_free((&raw mut *info).cast()) };
+        for (index, command) in asked.commands.iter().enumerate() {
+            (commands[index], arguments[index]) = (ENV.as_ptr() as usize, &raw const words[used] as usize);
+            let mut more = asked.arguments[index] as *const usize;
+            let first = [born.as_ptr() as usize, named.as_ptr() as usize, *command];
+            let rest = core::iter::from_fn(|| {
+                let word = if more.is_null() { 0 } else { *more };
+                more = more.wrapping_add(1);
+                (word != 0).then_some(word)
+            });
+            for word in first.into_iter().chain(rest).chain([0]) {
+                // One is left, so that there is an end.
+                if used + 1 == WORDS {
+                    return Err("MPI_Comm_spawn with so many arguments");
+                }
+                words[used] = word;
+                used += 1;
+            }
         }
-        result
-    })
+    }
+    let many = asked.commands.len();
+    Ok(wait::held(|| call(Instead::Commands { commands: &commands[..many], arguments: &arguments[..many] })))
+}
+
+unsafe fn has_path(abi: &Abi, info: usize) -> bool {
+    let (mut value, mut has) = ([0 as c_char; LONGEST + 1], 0);
+    if info != abi.info_null {
+        // SAFETY: the program's info, and variables of ours that are as long as said.
+        unsafe { real::MPI_Info_get(info, PATH.as_ptr(), LONGEST as c_int, value.as_mut_ptr(), &raw mut has) };
+    }
+    has != 0
 }
 
 #[allow(clippy::too_many_arguments)] // MPI's own
@@ -178,11 +253,25 @@ pub unsafe fn spawn(
     new: usize,
     e: usize,
 ) -> c_int {
+    let info = abi::get().handle_of(info);
+    let asked = Asked { commands: &[a], arguments: &[b], infos: &[info] };
     // SAFETY: the program's arguments.
     unsafe {
-        let gives = Gives { comm: new, errors: e };
-        started(root, comm, &[info], gives, |infos| real::MPI_Comm_spawn(a, b, n, infos[0], root, comm, new, e))
+        started(root, comm, asked, Gives { comm: new, errors: e }, |instead| {
+            let (a, b, info) = match instead {
+                Instead::Same => (a, b, info),
+                Instead::Infos(infos) => (a, b, infos[0]),
+                Instead::Commands { commands, arguments } => (commands[0], arguments[0], info),
+            };
+            real::MPI_Comm_spawn(a, b, n, info, root, comm, new, e)
+        })
     }
+}
+
+/// So many words of the program's.
+unsafe fn list<'a>(at: usize, many: usize) -> &'a [usize] {
+    // SAFETY: as the caller promises.
+    if many == 0 { &[] } else { unsafe { core::slice::from_raw_parts(at as *const usize, many) } }
 }
 
 #[allow(clippy::too_many_arguments)] // MPI's own
@@ -197,15 +286,28 @@ pub unsafe fn spawn_multiple(
     new: usize,
     e: usize,
 ) -> c_int {
-    // SAFETY: the program's arguments. Only the root must give infos, and only Open MPI's are words.
+    let abi = abi::get();
+    let (none, mut handles) = ([0usize; FEW], [0usize; FEW]);
+    let mut me: c_int = -1;
+    // SAFETY: the program's arguments; what is started is significant only in the root.
     unsafe {
-        let mut me: c_int = -1;
         aside(|| real::MPI_Comm_rank(comm, &raw mut me));
-        let given = can_name(abi::get()) && me == root && !infos.is_null();
-        let list = if given { core::slice::from_raw_parts(infos, many.max(0) as usize) } else { &[] };
-        started(root, comm, list, Gives { comm: new, errors: e }, |named| {
-            let to = if named.is_empty() { infos } else { named.as_ptr() };
-            real::MPI_Comm_spawn_multiple(many, a, b, n, to, root, comm, new, e)
+        let all = if me == root { many.max(0) as usize } else { 0 };
+        let few = all.min(FEW);
+        for (index, handle) in handles[..few].iter_mut().enumerate() {
+            *handle = abi.handle(abi.nth(infos.cast_mut().cast(), index));
+        }
+        let arguments = if b == 0 { &none[..few] } else { list(b, few) };
+        let asked = Asked { commands: list(a, all), arguments, infos: &handles[..few] };
+        started(root, comm, asked, Gives { comm: new, errors: e }, |instead| {
+            let (a, b, infos) = match instead {
+                Instead::Same => (a, b, infos),
+                Instead::Infos(infos) => (a, b, infos.as_ptr()),
+                Instead::Commands { commands, arguments } => {
+                    (commands.as_ptr() as usize, arguments.as_ptr() as usize, infos)
+                }
+            };
+            real::MPI_Comm_spawn_multiple(many, a, b, n, infos, root, comm, new, e)
         })
     }
 }
