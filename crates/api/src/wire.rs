@@ -4,7 +4,7 @@
 //! program's. All sockets are non-blocking and close themselves when another program is executed; a forked child closes
 //! them at once (see `forked`), so that the end of a process is seen by its partners.
 
-use crate::cutter::{Cutter, Piece};
+use crate::cutter::{Cutter, Piece, Rooms};
 use crate::error::{Error, Result};
 use crate::forked;
 use crate::waiting::now;
@@ -328,17 +328,35 @@ impl Outgoing {
     }
 }
 
+/// Fewer bytes are put together, which costs less than to tell the kernel where each piece is.
+const SMALL: usize = 512;
+
 /// Offers bytes to the kernel; how many it took.
 pub fn offer(fd: &Fd, pieces: [&[u8]; 3]) -> std::result::Result<usize, Broken> {
+    let flags = (libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT) as usize;
+    let many = pieces.iter().map(|piece| piece.len()).sum();
+    if many <= SMALL {
+        let (mut together, mut end) = ([0u8; SMALL], 0);
+        for piece in pieces {
+            together[end..end + piece.len()].copy_from_slice(piece);
+            end += piece.len();
+        }
+        // SAFETY: as many bytes as said.
+        return taken(|| unsafe { sys::sendto(fd.number(), together.as_ptr() as usize, many, flags, 0, 0) });
+    }
     let mut vectors = pieces.map(|piece| iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: piece.len() });
     // SAFETY: a message of plain pieces; all zero is valid for the rest.
     let mut message: msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = vectors.as_mut_ptr();
     message.msg_iovlen = vectors.len();
+    // SAFETY: the message and its pieces live as long as the call.
+    taken(|| unsafe { sys::sendmsg(fd.number(), &raw const message as usize, flags) })
+}
+
+/// How many bytes the kernel takes when it is asked so.
+fn taken(ask: impl Fn() -> isize) -> std::result::Result<usize, Broken> {
     loop {
-        let flags = (libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT) as usize;
-        // SAFETY: the message and its pieces live as long as the call.
-        let sent = unsafe { sys::sendmsg(fd.number(), &raw const message as usize, flags) };
+        let sent = ask();
         match sys::error(sent) {
             None => return Ok(sent as usize),
             Some(libc::EINTR) => {}
@@ -355,6 +373,21 @@ pub struct Incoming {
     cutter: Cutter,
 }
 
+/// Receives what is there into the rooms; the kernel's answer.
+fn receive(fd: &Fd, rooms: Rooms<'_>) -> isize {
+    let flags = libc::MSG_DONTWAIT as usize;
+    if let [room, []] = rooms {
+        // SAFETY: the room is as long as said.
+        return unsafe { sys::recvfrom(fd.number(), room.as_mut_ptr() as usize, room.len(), flags, 0, 0) };
+    }
+    let mut rooms = rooms.map(|room| iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() });
+    // SAFETY: a message of plain pieces; all zero is valid for the rest.
+    let mut message: msghdr = unsafe { std::mem::zeroed() };
+    (message.msg_iov, message.msg_iovlen) = (rooms.as_mut_ptr(), rooms.len());
+    // SAFETY: the message and its rooms live as long as the call.
+    unsafe { sys::recvmsg(fd.number(), &raw mut message as usize, flags) }
+}
+
 /// How reading ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum State {
@@ -368,25 +401,21 @@ impl Incoming {
         Incoming { fd, cutter: Cutter::default() }
     }
 
-    /// Reads what is there and gives what is whole to `sink`.
-    pub fn read(&mut self, sink: &mut dyn FnMut(Piece)) -> State {
+    /// Reads what is there and gives what is whole to `sink`; about so much at most.
+    pub fn read(&mut self, most: usize, sink: &mut dyn FnMut(Piece)) -> State {
+        let mut left = most;
         loop {
-            let mut rooms =
-                self.cutter.rooms().map(|room| iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() });
-            let asked: usize = rooms.iter().map(|room| room.iov_len).sum();
-            // SAFETY: a message of plain pieces; all zero is valid for the rest.
-            let mut message: msghdr = unsafe { std::mem::zeroed() };
-            (message.msg_iov, message.msg_iovlen) = (rooms.as_mut_ptr(), rooms.len());
-            let flags = libc::MSG_DONTWAIT as usize;
-            // SAFETY: the message and its rooms live as long as the call.
-            let got = unsafe { sys::recvmsg(self.fd.number(), &raw mut message as usize, flags) };
+            let rooms = self.cutter.rooms();
+            let asked: usize = rooms.iter().map(|room| room.len()).sum();
+            let got = receive(&self.fd, rooms);
             match sys::error(got) {
                 None if got > 0 => {
                     // SAFETY: the kernel has put so many bytes into the rooms.
                     if unsafe { self.cutter.filled(got as usize, sink) }.is_err() {
                         return State::Closed;
                     }
-                    if (got as usize) < asked {
+                    left = left.saturating_sub(got as usize);
+                    if (got as usize) < asked || left == 0 {
                         return State::Open;
                     }
                 }
@@ -395,5 +424,39 @@ impl Incoming {
                 _ => return State::Closed,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{Head, Hello, Kind};
+    use std::io::Write;
+    use std::os::fd::IntoRawFd;
+    use std::os::unix::net::UnixStream;
+
+    /// Whoever reads gets its messages however much is behind them, and what is behind them later.
+    #[test]
+    fn a_turn_ends_though_more_is_there() {
+        let (mut there, here) = UnixStream::pair().unwrap();
+        let hello = Hello { name: "me".into(), host: "here".into(), life: 1, number: 1 }.bytes();
+        let frame = |head: &[u8], contents: &[u8]| {
+            [&((head.len() + contents.len()) as u32).to_le_bytes(), head, contents].concat()
+        };
+        there.write_all(&frame(&hello, &[])).unwrap();
+        for seq in 1..=10 {
+            let head = Head { kind: Kind::Send, seq, id: seq, stamped: false }.bytes();
+            there.write_all(&frame(&head, &[7; 10_000])).unwrap();
+        }
+        let mut incoming = Incoming::new(Fd::new(here.into_raw_fd() as isize).unwrap());
+        let mut turns = Vec::new();
+        while turns.iter().sum::<usize>() < 11 {
+            let mut pieces = 0;
+            assert_eq!(incoming.read(20_000, &mut |_| pieces += 1), State::Open);
+            turns.push(pieces);
+        }
+        assert!(turns.len() > 2 && turns.iter().all(|pieces| (1..10).contains(pieces)), "{turns:?}");
+        drop(there);
+        assert_eq!(incoming.read(20_000, &mut |_| panic!("nothing is left")), State::Closed);
     }
 }
