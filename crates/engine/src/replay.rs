@@ -105,6 +105,7 @@ impl Thread {
 
     /// The next signal on the tape, if it is `number` and its handler is to run now; then it is taken off.
     pub fn take_due(&mut self, number: u8) -> Option<Signal> {
+        self.pass_slept();
         match self.reader.next {
             Some((at, Entry::Signal(signal)))
                 if at <= self.count() + 1
@@ -156,11 +157,19 @@ impl Thread {
 
     /// Passes over soft entries that stand before the next event; signals among them are delivered.
     fn pass_soft(&mut self) {
+        self.pass_soft_but(|_| false);
+    }
+
+    /// The same, up to a signal that is not to be delivered yet.
+    fn pass_soft_but(&mut self, is_later: fn(&Signal) -> bool) {
         while let Some((at, entry)) = self.reader.next {
             if !entry.is_soft() || at > self.count() + 1 {
                 return;
             }
             if let Entry::Signal(signal) = entry {
+                if is_later(&signal) {
+                    return;
+                }
                 signals::wait_for(&signal);
                 self.reader.advance();
                 signals::deliver(self, signal);
@@ -213,7 +222,8 @@ impl Thread {
             match entry {
                 Entry::Slept(many) if u64::from(self.rests().sleeps) < many => return false,
                 Entry::Slept(_) => self.reader.advance(),
-                Entry::Signal(signal) if signal.number & INSIDE != 0 => {
+                // One that did not come inside had come before.
+                Entry::Signal(signal) if signal.number & INSIDE != 0 || self.releases >= signal.releases => {
                     signals::wait_for(&signal);
                     self.reader.advance();
                     signals::deliver(self, signal);
@@ -277,9 +287,20 @@ impl Thread {
         }
     }
 
+    /// As many sleeps have ended as there were: what comes next is due.
+    fn pass_slept(&mut self) {
+        while let Some((at, Entry::Slept(many))) = self.reader.next {
+            if at > self.count() + 1 || u64::from(self.rests().sleeps) < many {
+                break;
+            }
+            self.reader.advance();
+        }
+    }
+
     /// Sets the next stop and delivers signals that are due now.
     pub fn look_ahead(&mut self) {
         self.begin();
+        self.pass_slept();
         while let Some((at, Entry::Signal(signal))) = self.reader.next {
             if at > self.count() + 1 || self.live || signal.number & INSIDE != 0 {
                 break;
@@ -303,7 +324,18 @@ impl Thread {
         self.count() >= self.reader.total && !self.live
     }
 
-    /// Whether a handler ran inside the call that comes now.
+    /// Whether a handler ran inside the call that comes now; those that ran before it run.
+    pub fn is_handled_inside(&mut self) -> bool {
+        if self.live || self.reader.polls_left > 0 {
+            return false;
+        }
+        self.begin();
+        self.pass_soft_but(|signal| signal.number & INSIDE != 0);
+        self.finish();
+        self.is_signal_next()
+    }
+
+    /// Whether a handler ran before the next event.
     pub fn is_signal_next(&self) -> bool {
         matches!(self.reader.next, Some((at, Entry::Signal(_))) if at <= self.count() + 1)
     }

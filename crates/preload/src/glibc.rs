@@ -270,9 +270,39 @@ pub struct Barrier {
     round: AtomicU32,
     count: u32,
     shared: c_int,
+    left: AtomicU32,
 }
 
 impl Barrier {
+    /// Half of glibc's `pthread_barrier_wait`: arrives, and lets the others go on if it is the last. The number of the
+    /// arrival, for [`Self::pass`]; nothing where glibc will soon begin to count anew.
+    pub fn arrive(&self) -> Option<u32> {
+        if self.arrived.load(SeqCst) > u32::MAX / 4 {
+            return None;
+        }
+        let arrival = self.arrived.fetch_add(1, SeqCst) + 1;
+        let complete = arrival - arrival % self.count;
+        let further = |round: u32| (round < complete).then_some(complete);
+        if self.round.fetch_update(SeqCst, SeqCst, further).is_ok() {
+            // SAFETY: the barrier's word.
+            unsafe { sys::futex_wake(self.round.as_ptr(), u32::MAX >> 1, self.is_shared()) };
+        }
+        Some(arrival)
+    }
+
+    /// The other half: waits until the round of this arrival is complete, and leaves.
+    pub fn pass(&self, arrival: u32) {
+        loop {
+            let round = self.round.load(SeqCst);
+            if round >= arrival {
+                break;
+            }
+            // SAFETY: the barrier's word.
+            unsafe { sys::futex_wait(self.round.as_ptr(), round, 1_000_000) };
+        }
+        self.left.fetch_add(1, SeqCst);
+    }
+
     /// Changes when those who wait may go on.
     pub fn round(&self) -> u64 {
         u64::from(self.round.load(SeqCst))

@@ -241,15 +241,12 @@ unsafe fn by_default(thread: &Thread, number: c_int) {
 /// Notes a signal, and whether it came inside a call. Sleeps are no events, so those before it are counted.
 fn note(thread: &mut Thread, signal: Signal) {
     thread.begin();
-    if thread.inside == 0 {
-        thread.signal(signal);
-    } else {
-        let sleeps = thread.rests().sleeps;
-        if sleeps > 0 {
-            thread.slept(u64::from(sleeps));
-        }
-        thread.signal(Signal { number: signal.number | INSIDE, ..signal });
+    let sleeps = thread.rests().sleeps;
+    if sleeps > 0 {
+        thread.slept(u64::from(sleeps));
     }
+    let inside = if thread.inside > 0 { INSIDE } else { 0 };
+    thread.signal(Signal { number: signal.number | inside, ..signal });
     thread.finish();
 }
 

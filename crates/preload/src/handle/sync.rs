@@ -78,6 +78,12 @@ pub unsafe fn barrier_wait(b: *mut pthread_barrier_t) -> c_int {
         arrive();
         thread.waits_for(waiting::NOT, 0, 0);
     }
+    // A handler that ran inside may have needed others that could only go on because this one had come.
+    let came = turn::enter().and_then(|thread| {
+        let splits = !turn::recording() && thread.is_handled_inside();
+        // SAFETY: the program's barrier.
+        if splits { unsafe { &*b.cast::<Barrier>() }.arrive() } else { None }
+    });
     let result = turn::outcome_at(
         Op::Barrier,
         b as usize,
@@ -93,8 +99,11 @@ pub unsafe fn barrier_wait(b: *mut pthread_barrier_t) -> c_int {
         |_| {
             // Arriving is told, too: it is half of what happens here.
             told_arriving();
-            // SAFETY: the program's barrier.
-            unsafe { real::pthread_barrier_wait(b) };
+            match came {
+                // SAFETY: the program's barrier.
+                Some(arrival) => unsafe { (*b.cast::<Barrier>()).pass(arrival) },
+                None => _ = arrive(),
+            }
         },
     );
     result as c_int

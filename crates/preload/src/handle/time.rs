@@ -232,7 +232,9 @@ unsafe fn sleep_until(
     }
     thread.rests().slept();
     if process::get().has(flag::REAL_TIME) {
-        return turn::undisturbed(call);
+        let result = turn::undisturbed(call);
+        thread.look_ahead();
+        return result;
     }
     // SAFETY: the program's variable.
     let valid = unsafe { length.as_ref() }.is_some_and(|time| time.tv_sec >= 0 && (0..SECOND).contains(&time.tv_nsec));
@@ -240,6 +242,7 @@ unsafe fn sleep_until(
         return call();
     }
     step_back(thread);
+    thread.look_ahead();
     0
 }
 
