@@ -2,12 +2,19 @@
 //! it: `... -- 64`, `... -- 65536`, `... -- objects`.
 //!
 //! The bare transport is the same frames over the same kind of socket, with one write for each, without the library's
-//! names, ids and queues. Rounds alternate, so that a busy machine disturbs all of them alike; the median counts.
+//! names, ids and queues. `written` is the same, and whoever receives writes what came to a file of its own and does nothing
+//! else with it: no full capture that writes before it goes on can cost less. Rounds alternate, so that a busy machine disturbs
+//! all of them alike; the median counts.
+//!
+//! On one processor (`chrt -f 10 taskset -c 1`) all is work and nothing is waiting, and the ratios differ least between runs.
 //!
 //! A participant keeps the mode in which it was made, so that all modes can be measured side by side.
 
 use retake::{Mode, Participant, Partner, Shared, init, set_mode};
+use std::fs::File;
 use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::RwLock;
@@ -59,10 +66,42 @@ struct Frames {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
+    kept: Option<Kept>,
+}
+
+/// Where a receiver writes what comes, and how much that was.
+struct Kept {
+    to: File,
+    end: u64,
+}
+
+impl Kept {
+    fn new(path: &Path) -> Kept {
+        Kept { to: File::create(path).expect("a file"), end: 0 }
+    }
+
+    /// As a part is written: from the start of a page, and where blocks are reserved.
+    fn keep(&mut self, contents: &[u8]) {
+        const RESERVED: u64 = 1 << 20;
+        if self.end.is_multiple_of(RESERVED) {
+            // SAFETY: a descriptor of ours. Where blocks cannot be reserved, none are.
+            unsafe { libc::fallocate(self.to.as_raw_fd(), 0, self.end as i64, RESERVED as i64) };
+        }
+        self.to.write_all_at(contents, self.end).expect("a write");
+        self.end += (contents.len() as u64).next_multiple_of(4096);
+    }
 }
 
 impl Frames {
     fn next(&mut self) -> Vec<u8> {
+        let contents = self.cut();
+        if let Some(kept) = &mut self.kept {
+            kept.keep(&contents);
+        }
+        contents
+    }
+
+    fn cut(&mut self) -> Vec<u8> {
         loop {
             if let Some(length) = self.buffer[self.start..self.end].first_chunk::<4>() {
                 let whole = u32::from_le_bytes(*length) as usize + 4;
@@ -79,16 +118,18 @@ impl Frames {
     }
 }
 
-fn frames(from: &UnixStream) -> Frames {
-    Frames { from: from.try_clone().expect("a descriptor"), buffer: vec![0; 128 << 10], start: 0, end: 0 }
+fn frames(from: &UnixStream, kept: Option<Kept>) -> Frames {
+    Frames { from: from.try_clone().expect("a descriptor"), buffer: vec![0; 128 << 10], start: 0, end: 0, kept }
 }
 
-/// One round over bare sockets: calls, then a stream; seconds for each.
-fn bare(contents: &[u8]) -> [Cost; 2] {
+/// One round over bare sockets: calls, then a stream; seconds for each. What comes is written into that folder, if there is one.
+fn bare(contents: &[u8], folder: Option<&Path>) -> [Cost; 2] {
     let (here, there) = UnixStream::pair().expect("a pair of sockets");
+    let kept = |name: &str| folder.map(|folder| Kept::new(&folder.join(name)));
+    let (kept_here, kept_there) = (kept("here"), kept("there"));
     let (length, stream) = (contents.len(), stream_of(contents.len()));
     let server = thread::spawn(move || {
-        let (mut from, mut to) = (frames(&there), there);
+        let (mut from, mut to) = (frames(&there, kept_there), there);
         for _ in 0..CALLS {
             let contents = from.next();
             write_frame(&mut to, &contents);
@@ -96,7 +137,7 @@ fn bare(contents: &[u8]) -> [Cost; 2] {
         (0..stream).for_each(|_| assert_eq!(from.next().len(), length));
         write_frame(&mut to, b"end");
     });
-    let (mut from, mut to) = (frames(&here), here);
+    let (mut from, mut to) = (frames(&here, kept_here), here);
     let calls = timed(|| {
         for _ in 0..CALLS {
             write_frame(&mut to, contents);
@@ -185,21 +226,33 @@ fn fresh(root: &Path, number: usize) -> PathBuf {
     folder
 }
 
-/// The costs of the base and of each mode, round by round; for two kinds of work.
-type Rounds = [[Vec<Cost>; 2]; 4];
-
-fn keep(rounds: &mut Rounds, round: Vec<[Cost; 2]>) {
-    for (all, round) in rounds.iter_mut().zip(round) {
-        all.iter_mut().zip(round).for_each(|(all, one)| all.push(one));
-    }
+/// As much memory as the next round will fill files with is touched and given back. A virtual machine's host may have taken it:
+/// to get it anew costs ten times what the write of it does, and would be paid by whoever comes first.
+fn touch(root: &Path, length: usize) {
+    let mut file = Kept::new(&root.join("touched"));
+    let contents = vec![7u8; length];
+    (0..2 * CALLS + stream_of(length)).filter(|_| length > 4096).for_each(|_| file.keep(&contents));
+    let _ = std::fs::remove_file(root.join("touched"));
 }
 
-/// One line: the base, and each mode as a multiple of it, by the clock and in time of the processor.
-fn tell(what: &str, base: &str, rounds: &Rounds, kind: usize) {
-    let of = |mode: usize, by: usize| median(rounds[mode][kind].iter().map(|cost| cost[by]).collect());
-    print!("{what:<26} {base} {:.4} s", of(0, 0));
-    for (at, (_, mode)) in MODES.iter().enumerate() {
-        print!("  {mode} {:.2} ({:.2})", of(at + 1, 0) / of(0, 0), of(at + 1, 1) / of(0, 1));
+/// The costs of the base and of what is compared with it, by name, in each round; for two kinds of work.
+type Rounds = Vec<(&'static str, [Vec<Cost>; 2])>;
+
+fn keep(rounds: &mut Rounds, name: &'static str, costs: [Cost; 2]) {
+    let at = rounds.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+        rounds.push((name, Default::default()));
+        rounds.len() - 1
+    });
+    rounds[at].1.iter_mut().zip(costs).for_each(|(all, one)| all.push(one));
+}
+
+/// One line: the base, and everything else as a multiple of it, by the clock and in time of the processor.
+fn tell(what: &str, rounds: &Rounds, kind: usize) {
+    let of = |all: &[Vec<Cost>; 2], by: usize| median(all[kind].iter().map(|cost| cost[by]).collect());
+    let (base, first) = &rounds[0];
+    print!("{what:<26} {base} {:.4} s", of(first, 0));
+    for (name, all) in &rounds[1..] {
+        print!("  {name} {:.2} ({:.2})", of(all, 0) / of(first, 0), of(all, 1) / of(first, 1));
     }
     println!();
 }
@@ -223,43 +276,45 @@ fn main() {
         let contents = vec![7u8; length];
         let mut rounds = Rounds::default();
         for _ in 0..ROUNDS {
-            let mut round = vec![bare(&contents)];
-            for (mode, _) in MODES {
+            keep(&mut rounds, "bare", bare(&contents, None));
+            let folder = fresh(&root, 0);
+            touch(&root, length);
+            keep(&mut rounds, "written", bare(&contents, Some(&folder)));
+            let _ = std::fs::remove_dir_all(folder);
+            for (mode, name) in MODES {
                 let (mut both, folder) = participants(mode, 2);
                 let (me, other) = (both.remove(0), both.remove(0));
-                round.push(library(me, other, &contents));
+                touch(&root, length);
+                keep(&mut rounds, name, library(me, other, &contents));
                 let _ = std::fs::remove_dir_all(folder);
             }
-            keep(&mut rounds, round);
         }
-        tell(&format!("round trips {length:>6} bytes"), "bare", &rounds, 0);
-        tell(&format!("one way     {length:>6} bytes"), "bare", &rounds, 1);
+        tell(&format!("round trips {length:>6} bytes"), &rounds, 0);
+        tell(&format!("one way     {length:>6} bytes"), &rounds, 1);
     }
     let mut rounds = Rounds::default();
     for _ in 0..if wanted("objects") { ROUNDS } else { 0 } {
-        let mut round = vec![locks()];
-        for (mode, _) in MODES {
+        keep(&mut rounds, "RwLock", locks());
+        for (mode, name) in MODES {
             let (mut one, folder) = participants(mode, 1);
-            round.push(objects(one.remove(0)));
+            keep(&mut rounds, name, objects(one.remove(0)));
             let _ = std::fs::remove_dir_all(folder);
         }
-        keep(&mut rounds, round);
     }
     let mut in_turn = Rounds::default();
     for _ in 0..if wanted("objects") { ROUNDS } else { 0 } {
-        let mut round = vec![locks()];
-        for (mode, _) in MODES {
+        keep(&mut in_turn, "RwLock", locks());
+        for (mode, name) in MODES {
             let (mut both, folder) = participants(mode, 2);
-            round.push(objects_in_turn(both.remove(0), both.remove(0)));
+            keep(&mut in_turn, name, objects_in_turn(both.remove(0), both.remove(0)));
             let _ = std::fs::remove_dir_all(folder);
         }
-        keep(&mut in_turn, round);
     }
     if wanted("objects") {
-        tell("in turn, reads and writes", "RwLock", &in_turn, 0);
-        tell("in turn, writes", "RwLock", &in_turn, 1);
-        tell("shared read", "RwLock", &rounds, 0);
-        tell("shared write", "RwLock", &rounds, 1);
+        tell("in turn, reads and writes", &in_turn, 0);
+        tell("in turn, writes", &in_turn, 1);
+        tell("shared read", &rounds, 0);
+        tell("shared write", &rounds, 1);
     }
     let _ = std::fs::remove_dir_all(root);
 }

@@ -20,6 +20,7 @@ pub mod check;
 pub mod choices;
 pub mod copy;
 pub mod entry;
+mod fold;
 pub mod layout;
 pub mod matches;
 pub mod op;
