@@ -183,6 +183,8 @@ fn who_waits_outside_does_not_keep_the_baton() {
         ),
         ("pipes", "0,0,1,1,1,1,0", "x\n", "waits outside of what a schedule orders: read at follow/pipes.c:21"),
         ("spins", "0,0,1,1,1,1,0", "seen\n", "computes without coming to a point at follow/spins.c:19"),
+        // No signal of the program's is used to ask where it is.
+        ("spins_masked", "0,0,1,1,0", "handled 0\n", "computes without coming to a point at follow/spins_masked.c:24"),
     ] {
         let place = Place::new("outside", program);
         let outcome = place.follow(schedule);

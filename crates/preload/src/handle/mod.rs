@@ -1,5 +1,6 @@
 //! What each caught function means: when its event happens, and what about it could have been otherwise.
 
+pub mod asked;
 pub mod c11;
 pub mod command;
 pub mod cond;

@@ -1,12 +1,12 @@
-//! The stack of another thread: it is asked to look for itself, by a signal that restarts whatever it is blocked in.
+//! The stack of another thread: it is asked to look for itself, by a signal ([`asked`]) that restarts whatever it is blocked in.
 //!
 //! Only threads are asked whom that does not disturb: those that are dead for ever, that compute, or that are blocked in a
 //! call that goes on by itself.
 
-use crate::handle::modules;
-use core::sync::atomic::Ordering::{Acquire, Release};
+use crate::handle::{asked, modules};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use core::sync::atomic::{AtomicBool, AtomicU32};
-use libc::{c_int, c_void, siginfo_t};
+use libc::{c_int, c_void};
 use retake_engine::deadlock::STACK;
 use retake_engine::sys;
 use retake_engine::thread::Thread;
@@ -16,8 +16,6 @@ unsafe extern "C" {
     fn _Unwind_GetIP(context: *mut c_void) -> usize;
 }
 
-/// Ignored by default, so that one that comes late does no harm.
-const SIGNAL: c_int = libc::SIGURG;
 /// How long to wait for the answer.
 const STEPS: u32 = 200;
 const STEP_NS: u64 = 1_000_000;
@@ -58,11 +56,14 @@ extern "C" fn frame(context: *mut c_void, found: *mut c_void) -> c_int {
     }
 }
 
-unsafe extern "C" fn answer(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
+/// The calling thread was asked, where its `context` is.
+///
+/// # Safety
+/// The context must be what the kernel gave the handler.
+pub unsafe fn answer(context: *const libc::ucontext_t) {
     if ASKED.load(Acquire) == sys::gettid_now() {
         // SAFETY: the kernel's context; nobody else has been asked.
         unsafe {
-            let context = context.cast::<libc::ucontext_t>();
             (*FOUND.0.get()).at = (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
             _Unwind_Backtrace(frame, FOUND.0.get().cast());
         }
@@ -71,23 +72,6 @@ unsafe extern "C" fn answer(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
             sys::sleep_ns(50_000);
         }
     }
-}
-
-/// The kernel's structure: handler, flags, restorer, mask.
-#[repr(C)]
-struct Action([usize; 4]);
-
-core::arch::global_asm!(
-    ".hidden retake_restore",
-    // The unwinder looks one byte before a return address, and must not find another function there.
-    "nop",
-    "retake_restore:",
-    "mov rax, 15",
-    "syscall",
-);
-
-unsafe extern "C" {
-    fn retake_restore();
 }
 
 /// The return addresses of a thread that is blocked, without the shim's own, innermost first.
@@ -117,26 +101,19 @@ pub fn while_held(thread: &Thread, body: &mut dyn FnMut(&[u64; STACK])) -> bool 
 
 /// Asks for the stack of a thread, and tells it if there is an answer.
 fn ask(thread: &Thread, tell: &mut dyn FnMut(&Found)) {
-    const RESTORER: usize = 0x0400_0000;
-    let flags = (libc::SA_RESTART | libc::SA_SIGINFO) as usize | RESTORER;
-    let new = Action([answer as *const () as usize, flags, retake_restore as *const () as usize, 0]);
-    let mut old = Action([0; 4]);
-    // SAFETY: the structures are the kernel's; the action is put back before anybody else could use it.
-    unsafe {
-        *FOUND.0.get() = Found::NOTHING;
-        ASKED.store(thread.tid, Release);
-        sys::rt_sigaction(SIGNAL as usize, &raw const new as usize, &raw mut old as usize, 8);
-        sys::tgkill(sys::getpid() as usize, thread.tid as usize, SIGNAL as usize);
-        for _ in 0..STEPS {
-            if ASKED.load(Acquire) == 0 {
-                break;
-            }
-            sys::sleep_ns(STEP_NS);
+    asked::arm();
+    // SAFETY: nobody has been asked yet.
+    unsafe { *FOUND.0.get() = Found::NOTHING };
+    ASKED.store(thread.tid, Release);
+    asked::ask(thread.tid);
+    for _ in 0..STEPS {
+        if ASKED.load(Acquire) == 0 {
+            break;
         }
-        let answered = ASKED.swap(0, core::sync::atomic::Ordering::AcqRel) == 0;
-        sys::rt_sigaction(SIGNAL as usize, &raw const old as usize, 0, 8);
-        if answered {
-            tell(&*FOUND.0.get());
-        }
+        sys::sleep_ns(STEP_NS);
+    }
+    if ASKED.swap(0, AcqRel) == 0 {
+        // SAFETY: it has answered.
+        tell(unsafe { &*FOUND.0.get() });
     }
 }
