@@ -7,7 +7,7 @@ use crate::facts::{Ended, Facts};
 use crate::launch::{self, Launch, Verdict};
 use crate::parts::{self, Alone};
 use crate::relay::Relay;
-use crate::report::{Report, changed_program};
+use crate::report::{Report, changed_program, other_command};
 use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::Store;
@@ -408,13 +408,23 @@ impl Player {
         tasks::wait_replayed(session);
         if let Some(text) = session.report() {
             let mut symbols = Symbols::of_replay(&self.tapes);
-            return Err(Report::parse(&text).failure(&self.take, &self.tapes, &mut symbols));
+            return Err(Report::parse(&text).failure(&self.take, &self.tapes, &mut symbols, self.other_program()));
         }
         if session.processes.load(Acquire) == 0 {
             let what = "this was no replay: the dynamic linker did not load the shim; its message, if any, is above";
             return Err(Failure::own(what).next("retake doctor"));
         }
         Ok(())
+    }
+
+    /// Says so if what was run is not what was recorded.
+    fn other_program(&self) -> Option<String> {
+        if self.command.is_empty() {
+            return changed_program(&self.take.facts);
+        }
+        // What one process of a take was run by is not kept in the same place.
+        let (exe, argv) = self.program().ok().filter(|_| self.alone.is_none())?;
+        other_command(&self.take.facts, &exe, &argv)
     }
 
     pub fn program(&self) -> Result<(PathBuf, Vec<OsString>)> {

@@ -8,10 +8,12 @@ use crate::names::ObjectNames;
 use crate::status::{Failure, Status};
 use crate::symbols::Symbols;
 use crate::take::Take;
+use crate::words::{clean, shell};
 use retake_analysis::History;
 use retake_tape::entry::{Entry, note};
 use retake_tape::reader::Tape;
 use retake_tape::session::RANK_NAME;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// What a process reported, as it is written in the session: lines `key=value`.
@@ -60,8 +62,9 @@ impl Report {
         self.what == "stuck"
     }
 
-    /// All that there is to say, and the status that it means.
-    pub fn failure(&self, take: &Take, tapes: &[Tape], symbols: &mut Symbols) -> Failure {
+    /// All that there is to say, and the status that it means. `other` says so if the program is not the one that was
+    /// recorded.
+    pub fn failure(&self, take: &Take, tapes: &[Tape], symbols: &mut Symbols, other: Option<String>) -> Failure {
         let place = self.place(symbols);
         let thread = if self.thread.is_empty() { &self.process } else { &self.thread };
         let mut text = if self.is_stuck() {
@@ -85,7 +88,7 @@ impl Report {
         for line in &self.waiting {
             text += &format!("\nretake:   {}", self.with_names(line, symbols));
         }
-        text += &format!("\nretake: likely cause: {}", self.cause(take, tapes));
+        text += &format!("\nretake: likely cause: {}", other.unwrap_or_else(|| self.cause(take, tapes)));
         let status = if self.is_stuck() { Status::Stuck } else { Status::Diverged };
         let failure = Failure::new(status, text).next(format!("retake show --light {}", take.label()));
         if self.is_stuck() {
@@ -115,9 +118,6 @@ impl Report {
     }
 
     fn cause(&self, take: &Take, tapes: &[Tape]) -> String {
-        if let Some(words) = changed_program(&take.facts) {
-            return words;
-        }
         if self.recorded.contains(" ranks of ") || self.event == "0" && self.process.contains(RANK_NAME) {
             return "the job was started with another number of ranks than were recorded".into();
         }
@@ -168,7 +168,25 @@ fn address(text: &str) -> Option<u64> {
     u64::from_str_radix(text.trim_start_matches("0x"), 16).ok()
 }
 
-/// Says so if the program is not the one that was recorded.
+/// Says so if the command that was given is not the one that was recorded: `exe` with the arguments `given`.
+pub fn other_command(facts: &Facts, exe: &Path, given: &[OsString]) -> Option<String> {
+    let mut why = Vec::new();
+    if elf::identity(exe) != facts.exe_id {
+        let recorded = facts.exe.os();
+        why.push(format!("{} is not the program that was recorded ({})", exe.display(), recorded.display()));
+    }
+    let recorded: Vec<OsString> = facts.argv.iter().skip(1).map(|word| word.os().to_os_string()).collect();
+    if given[1..] != recorded {
+        let words = |all: &[OsString]| match all {
+            [] => "none".to_owned(),
+            all => all.iter().map(|word| shell(&word.to_string_lossy())).collect::<Vec<_>>().join(" "),
+        };
+        why.push(format!("other arguments were given: {}, recorded: {}", words(&given[1..]), words(&recorded)));
+    }
+    (!why.is_empty()).then(|| clean(&why.join("; ")))
+}
+
+/// Says so if the program has changed since it was recorded.
 pub fn changed_program(facts: &Facts) -> Option<String> {
     let exe = Path::new(&facts.cwd.os()).join(facts.exe.os());
     let now = elf::identity(&exe);

@@ -4,7 +4,7 @@
 use crate::Ending;
 use crate::checkpoints::Copy;
 use crate::facts::{Ended, Facts};
-use crate::report::Report;
+use crate::report::{Report, changed_program};
 use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, Status, say};
 use crate::symbols::Symbols;
@@ -82,7 +82,7 @@ fn went_well(copy: &Copy, session: &Mapped) -> Result<()> {
         && let Ok(tapes) = take.tapes()
     {
         let mut symbols = Symbols::of_replay(&tapes);
-        return Err(report.failure(&take, &tapes, &mut symbols));
+        return Err(report.failure(&take, &tapes, &mut symbols, changed_program(&take.facts)));
     }
     let (status, word) = if report.is_stuck() { (Status::Stuck, "stuck") } else { (Status::Diverged, "diverged") };
     let Report { thread, event, recorded, came, .. } = &report;

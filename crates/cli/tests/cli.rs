@@ -381,6 +381,39 @@ fn a_changed_program_replays_or_says_why_not() {
     assert!(said(&diverged).contains("counter.c:18 (main)"), "{}", said(&diverged));
 }
 
+const GIVEN: &str = r#"#include <pthread.h>
+#include <semaphore.h>
+static pthread_mutex_t ours = PTHREAD_MUTEX_INITIALIZER;
+static sem_t none;
+int main(int argc, char **argv) {
+    (void)argv;
+    pthread_mutex_lock(&ours);
+    return (argc == RIGHT ? pthread_mutex_trylock(&ours) : sem_trywait(&none)) == 0;
+}
+"#;
+
+/// A command that is given in the recorded one's place is looked at first.
+#[test]
+fn a_divergence_of_a_given_command_names_what_is_other() {
+    let home = Home::new();
+    let program = home.compile("given", GIVEN, &["-DRIGHT=2"]);
+    let other = home.compile("other", GIVEN, &["-DRIGHT=0"]);
+    assert_eq!(home.run(&["record", "--", text(&program), "a b"]).status.code(), Some(0));
+    let cause = |command: &[&str]| {
+        let diverged = home.run(&[&["replay", "latest", "--"], command].concat());
+        assert_eq!(diverged.status.code(), Some(120), "{}", said(&diverged));
+        let lines = said(&diverged);
+        let cause = lines.lines().find_map(|line| line.strip_prefix("retake: likely cause: "));
+        cause.unwrap_or_default().to_owned()
+    };
+    let another = format!("{} is not the program that was recorded ({})", text(&other), text(&program));
+    let arguments = "other arguments were given: none, recorded: 'a b'";
+    assert_eq!(cause(&[text(&other), "a b"]), another);
+    assert_eq!(cause(&[text(&program)]), arguments);
+    assert_eq!(cause(&[text(&other)]), format!("{another}; {arguments}"));
+    assert_eq!(home.run(&["replay", "latest", "--", text(&program), "a b"]).status.code(), Some(0));
+}
+
 const TRIES: &str = r#"#include <pthread.h>
 static pthread_mutex_t ours = PTHREAD_MUTEX_INITIALIZER, theirs = PTHREAD_MUTEX_INITIALIZER;
 static __attribute__((noinline)) int look(pthread_mutex_t *at) {
