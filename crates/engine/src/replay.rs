@@ -309,7 +309,8 @@ impl Thread {
             if signal.sender == self.number || self.releases < signal.releases {
                 break;
             }
-            if !signals::is_sent(&signal) && !signals::arrives(&signal) {
+            // The rest of a burst that the program blocks stays on the tape until some of it has been let in.
+            if signals::is_full(self) || !signals::is_sent(&signal) && !signals::arrives(&signal) {
                 break;
             }
             self.reader.advance();
@@ -382,7 +383,11 @@ impl Thread {
                         return Some(ns);
                     }
                 }
-                Entry::Signal(signal) if self.releases < signal.releases || !signals::is_sent(&signal) => return None,
+                Entry::Signal(signal)
+                    if self.releases < signal.releases || signals::is_full(self) || !signals::is_sent(&signal) =>
+                {
+                    return None;
+                }
                 Entry::Signal(signal) => {
                     self.reader.advance();
                     signals::deliver(self, signal);

@@ -104,6 +104,11 @@ pub fn flush(thread: &mut Thread) {
     }
 }
 
+/// Replay: whether so many signals have been delivered, and are blocked, that there is no room for another.
+pub fn is_full(thread: &Thread) -> bool {
+    thread.delivering_len as usize == DEFERRED
+}
+
 /// Runs the handler of a recorded signal: here and now, or as soon as the program no longer blocks the signal.
 #[inline(never)]
 pub fn deliver(thread: &mut Thread, signal: Signal) {
