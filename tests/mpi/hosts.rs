@@ -61,18 +61,20 @@ impl Jobs {
         Ok((kit, scratch, self.compiled(mpi, "spawn")?))
     }
 
-    /// A folder with the names of two hosts, and a program to run on them.
-    fn with_hosts(&self, test: &str) -> Result<(Kit, PathBuf, String), String> {
-        let (mut kit, scratch) = self.begin(test)?;
-        ALL[0].with_tcp(&mut kit);
-        write(&scratch, "hosts", "127.0.0.1 localhost\n127.0.1.2 nodea\n127.0.1.3 nodeb\n")?;
-        Ok((kit, scratch, self.compiled(ALL[0], "recv_any")?))
+    /// A folder with the names of three hosts, and a program to run on two of them.
+    fn with_hosts(&self, mpi: Mpi, name: &str) -> Result<(Kit, PathBuf, String), String> {
+        mpi.must_be_there()?;
+        let (mut kit, scratch) = self.begin(&format!("{name}_{}", mpi.name))?;
+        mpi.settle(&mut kit);
+        mpi.with_tcp(&mut kit);
+        write(&scratch, "hosts", "127.0.0.1 localhost\n127.0.1.1 here\n127.0.1.2 nodea\n127.0.1.3 nodeb\n")?;
+        Ok((kit, scratch, self.compiled(mpi, "recv_any")?))
     }
 
     /// Two hosts that are this machine under other names, reached by a remote shell that hands no variable on. Then one of
     /// them does not see the take's directory.
     pub fn two_hosts(&self) -> Said {
-        let (kit, scratch, program) = self.with_hosts("two_hosts")?;
+        let (kit, scratch, program) = self.with_hosts(ALL[0], "two_hosts")?;
         let here = scratch.display();
         let remote = format!(
             "#!/bin/sh\nhost=$1; shift; cd /\n\
@@ -101,24 +103,30 @@ impl Jobs {
 
     /// Two hosts with file systems of their own: their tapes are brought back, and the take is replayed here. Then one of
     /// them is lost.
-    pub fn hosts_apart(&self) -> Said {
-        let (kit, scratch, program) = self.with_hosts("hosts_apart")?;
+    pub fn hosts_apart(&self, mpi: Mpi) -> Said {
+        let (mut kit, scratch, program) = self.with_hosts(mpi, "hosts_apart")?;
+        // Two ranks on each.
+        kit.environment.retain(|(name, _)| !name.ends_with("mapping_policy"));
         let here = scratch.display();
         let host =
             format!("hostname $1; mount -t tmpfs none {here}/own; echo $$ >new.$1; mv new.$1 pid.$1; exec sleep 300\n");
         write(&scratch, "host", &host)?;
         // When nodeb is lost, it no longer answers to those who want its tapes.
         let remote = format!(
-            "#!/bin/sh\nhost=$1; shift\n\
+            "#!/bin/sh\n[ \"$1\" != -x ] || shift\nhost=$1; shift\n\
              case \"$host $*\" in \"nodeb cd \"*) [ ! -e {here}/lost ] || exit 255;; esac\n\
              exec nsenter -m -u -t $(cat {here}/pid.$host) env -i HOME=/ PATH=/usr/bin:/bin OMPI_ALLOW_RUN_AS_ROOT=1 \
              OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 sh -c \"cd /; $*\"\n"
         );
         write(&scratch, "rsh", &remote)?;
-        let (retake, run_by) = (env!("CARGO_BIN_EXE_retake"), ALL[0].run);
-        let job = format!("{run_by} -mca plm_rsh_agent {here}/rsh --host nodea:2,nodeb:2 -np 4 {program}");
+        let (retake, run_by) = (env!("CARGO_BIN_EXE_retake"), mpi.run);
+        let (library, reach) = match mpi.name {
+            "mpich5" => ("MPICH", format!("-launcher-exec {here}/rsh -hosts")),
+            _ => ("Open MPI", format!("--mca plm_rsh_agent {here}/rsh --host")),
+        };
+        let job = format!("{run_by} {reach} nodea:2,nodeb:2 -np 4 {program}");
         let script = format!(
-            "set -e\nmount --bind {here}/hosts /etc/hosts\nmkdir own\n\
+            "set -e\nmount --bind {here}/hosts /etc/hosts\nhostname here\nmkdir own\n\
              for host in nodea nodeb; do unshare -m -u sh host $host & done\n\
              trap 'kill $(cat pid.nodea pid.nodeb)' EXIT\n\
              until [ -e pid.nodea ] && [ -e pid.nodeb ]; do sleep 0.1; done\n\
@@ -133,7 +141,7 @@ impl Jobs {
         let whole = "rank:0.tape\nrank:1.tape\nrank:2.tape\nrank:3.tape\ntake.json\n";
         must(outcome.ended == 0 && text == format!("{whole}cache\n"), "the tapes were not brought together", &outcome)?;
         let lost = outcome.stderr.contains("to nodeb ended with exit status: 255; what was recorded there is missing");
-        let told = outcome.stderr.contains("2 of 4 ranks of Open MPI left no tape here (2, 3)");
+        let told = outcome.stderr.contains(&format!("2 of 4 ranks of {library} left no tape here (2, 3)"));
         must(lost && told, "the lost host is not told", &outcome)
     }
 }

@@ -43,7 +43,9 @@ pub fn tests(root: &Path) -> Vec<Test> {
     }
     add("ranks_that_a_job_starts_from_a_path".into(), Box::new(Jobs::spawned_from_a_path));
     add("ranks_on_two_hosts".into(), Box::new(Jobs::two_hosts));
-    add("ranks_on_hosts_apart".into(), Box::new(Jobs::hosts_apart));
+    for mpi in [ALL[0], FIVES[0], FIVES[1]] {
+        add(format!("ranks_on_hosts_apart_{}", mpi.name), Box::new(move |jobs| jobs.hosts_apart(mpi)));
+    }
     add("killed_rank".into(), Box::new(Jobs::killed_rank));
     add("script_with_two_jobs".into(), Box::new(Jobs::script));
     add("another_number_of_ranks".into(), Box::new(Jobs::another_number));

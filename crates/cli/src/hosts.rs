@@ -2,7 +2,8 @@
 //! brought back, both by the remote shell that the launcher itself uses.
 //!
 //! ```text
-//! retake record -> mpirun -mca plm_rsh_agent "retake reach-host 1 ssh" --host a,b ...
+//! retake record -> mpirun --mca plm_rsh_agent "retake reach-host 1 ssh" --host a,b ...      Open MPI
+//!                  mpirun -launcher-exec TAKE/reach-host -hosts a,b ...                    MPICH: a script for the same
 //! mpirun -> retake reach-host 1 ssh b orted ...     has b the take? if not: session and shim go there, by tar
 //!        -> ssh b orted ...                         its ranks write their tapes there
 //! at the end, for each such host:                   ssh b tar of the tapes -> the take
@@ -13,14 +14,16 @@
 //! Law: what comes from another host is a file among the take's only if it is a tape that the take does not have yet.
 
 use crate::facts::FILE as FACTS;
+use crate::launcher::{self, Kind};
 use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, Status, plain, say};
 use crate::words::shell;
-use crate::{Ending, launch, launcher, shim};
+use crate::{Ending, launch, shim};
 use retake_tape::session::{FILE as SESSION, TAPE_ENDING, variable};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -36,56 +39,106 @@ const AGENT: &str = "agent";
 const HOSTS: u32 = 255;
 const NUMBERS: u32 = 1 << 16;
 
-/// What names hosts to Open MPI's launcher; a word follows.
-const NAMES_HOSTS: [&str; 7] = ["-host", "--host", "-H", "-hostfile", "--hostfile", "-machinefile", "--machinefile"];
-const SETS: [&str; 4] = ["-mca", "--mca", "-gmca", "--gmca"];
-const REMOTE_SHELL: &str = "plm_rsh_agent";
-/// Whether hosts start each other: there is no `retake` on them.
-const NO_TREE: &str = "plm_rsh_no_tree_spawn";
-
-/// Where `argv` sets this parameter of Open MPI's.
-fn setting(argv: &[OsString], name: &str) -> Option<usize> {
-    argv.windows(3).position(|words| SETS.iter().any(|set| words[0] == *set) && words[1] == name)
+/// What names hosts to a launcher; a word follows.
+fn names_hosts(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::OpenMpi => &["-host", "--host", "-H", "-hostfile", "--hostfile", "-machinefile", "--machinefile"],
+        Kind::Hydra => &["-host", "-hosts", "--hosts", "-f", "-hostfile", "-machinefile", "-machine", "-machines"],
+    }
 }
 
-/// The arguments of Open MPI's launcher, with our remote shell before its own; as they are if it names no hosts.
-pub fn reached(exe: &Path, mut argv: Vec<OsString>) -> Vec<OsString> {
-    if !launcher::is_open_mpi_4(exe) || !argv.iter().any(|word| NAMES_HOSTS.iter().any(|name| word == *name)) {
-        return argv;
-    }
-    let at = setting(&argv, REMOTE_SHELL).map(|at| at + 2);
-    let given = at.map(|at| argv[at].clone()).or_else(|| std::env::var_os(format!("OMPI_MCA_{REMOTE_SHELL}")));
-    let given = given.map_or("ssh : rsh".into(), |words| words.to_string_lossy().into_owned());
+/// What sets Open MPI's parameters, and those of 4 that 5 has under a second name.
+const SETS: [&str; 6] = ["-mca", "--mca", "-gmca", "--gmca", "-prtemca", "--prtemca"];
+const REMOTE_SHELL: [&str; 2] = ["plm_rsh_agent", "plm_ssh_agent"];
+/// Whether hosts start each other: there is no `retake` on them.
+const NO_TREE: [&str; 2] = ["plm_rsh_no_tree_spawn", "plm_ssh_no_tree_spawn"];
+const SETTINGS: [&str; 3] = ["OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "PRTE_MCA_plm_rsh_agent"];
+
+/// Hydra's remote shell, as an argument and as a variable; a program without arguments.
+const EXEC: &str = "-launcher-exec";
+const HYDRA_EXEC: &str = "HYDRA_LAUNCHER_EXEC";
+/// What says that Hydra is to use no remote shell.
+const OTHER_WAYS: [&str; 2] = ["-launcher", "-bootstrap"];
+
+/// Where `argv` sets this parameter of Open MPI's.
+fn setting(argv: &[OsString], names: &[&str]) -> Option<usize> {
+    let is = |word: &OsString, those: &[&str]| those.iter().any(|name| word == *name);
+    argv.windows(3).position(|words| is(&words[0], &SETS) && is(&words[1], names)).map(|at| at + 2)
+}
+
+/// The first of these remote shells that is there, in words.
+fn found(given: &str) -> Option<&str> {
     let path = std::env::var_os("PATH");
-    let is_there = |words: &&str| {
+    given.split(':').map(str::trim).find(|words| {
         words.split(' ').next().is_some_and(|name| launch::find_program(name.as_ref(), path.as_deref()).is_ok())
-    };
-    let own = std::env::current_exe().unwrap_or_default().to_string_lossy().into_owned();
+    })
+}
+
+/// The arguments of a launcher, with our remote shell before its own; as they are if it names no hosts. What it needs is
+/// put into the take at `dir`.
+pub fn reached(exe: &Path, argv: Vec<OsString>, dir: &Path) -> Vec<OsString> {
+    let own = std::env::current_exe().unwrap_or_default();
+    match launcher::kind(exe) {
+        Some(kind) if !argv.iter().any(|word| names_hosts(kind).iter().any(|name| word == *name)) => argv,
+        Some(Kind::OpenMpi) => open_mpi(argv, &own.to_string_lossy()),
+        Some(Kind::Hydra) => hydra(argv, &own.to_string_lossy(), dir),
+        None => argv,
+    }
+}
+
+fn open_mpi(mut argv: Vec<OsString>, own: &str) -> Vec<OsString> {
+    let at = setting(&argv, &REMOTE_SHELL);
+    let given = at.map(|at| argv[at].clone()).or_else(|| SETTINGS.iter().find_map(std::env::var_os));
+    let given = given.map_or("ssh : rsh".into(), |words| words.to_string_lossy().into_owned());
     // The launcher splits at both.
-    let Some(agent) = given.split(':').map(str::trim).find(is_there).filter(|_| !own.contains([' ', ':'])) else {
-        return argv;
-    };
+    let Some(agent) = found(&given).filter(|_| !own.contains([' ', ':'])) else { return argv };
     let ours: OsString = format!("{own} {PROGRAM} {} {agent}", agent.split_whitespace().count()).into();
     let mut more: Vec<OsString> = Vec::new();
     match at {
         Some(at) => argv[at] = ours,
-        None => more.extend(["-mca".into(), REMOTE_SHELL.into(), ours]),
+        None => more.extend(["--mca".into(), REMOTE_SHELL[0].into(), ours]),
     }
-    if setting(&argv, NO_TREE).is_none() {
-        more.extend(["-mca", NO_TREE, "1"].map(OsString::from));
+    if setting(&argv, &NO_TREE).is_none() {
+        more.extend(["--mca", NO_TREE[0], "1"].map(OsString::from));
     }
     argv.splice(1..1, more);
     argv
 }
 
+fn hydra(mut argv: Vec<OsString>, own: &str, dir: &Path) -> Vec<OsString> {
+    let at = |names: &[&str]| argv.windows(2).position(|words| names.iter().any(|name| words[0] == *name));
+    let is_otherwise = at(&OTHER_WAYS).is_some_and(|at| argv[at + 1] != "ssh" && argv[at + 1] != "rsh");
+    let given = at(&[EXEC]).map(|at| at + 1);
+    let agent = given.map(|at| argv[at].clone()).or_else(|| std::env::var_os(HYDRA_EXEC)).unwrap_or("ssh".into());
+    let agent = agent.to_string_lossy();
+    let script = dir.join(PROGRAM);
+    let text = format!("#!/bin/sh\nexec {} {PROGRAM} 1 {} \"$@\"\n", shell(own), shell(&agent));
+    if is_otherwise || found(&agent).is_none() || write_script(&script, &text).is_err() {
+        return argv;
+    }
+    match given {
+        Some(at) => argv[at] = script.into(),
+        None => drop(argv.splice(1..1, [EXEC.into(), script.into()])),
+    }
+    argv
+}
+
+fn write_script(path: &Path, text: &str) -> std::io::Result<()> {
+    fs::write(path, text)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700))
+}
+
 /// The arguments with which a job of several hosts runs on this one: a replay needs one session for all ranks. Only the
 /// first word that names hosts is the launcher's, in each of the parts that `:` divides; others are the program's.
-pub fn at_home(argv: Vec<OsString>) -> Vec<OsString> {
+pub fn at_home(exe: &Path, argv: Vec<OsString>) -> Vec<OsString> {
+    let kind = launcher::kind(exe).unwrap_or(Kind::OpenMpi);
     let mut words = argv.into_iter();
-    let mut home: Vec<_> = words.next().into_iter().chain([OsString::from("--oversubscribe")]).collect();
+    let mut home: Vec<_> = words.next().into_iter().collect();
+    // Hydra never minds.
+    home.extend((kind == Kind::OpenMpi).then(|| OsString::from("--oversubscribe")));
     let mut is_named = false;
     while let Some(word) = words.next() {
-        if !is_named && NAMES_HOSTS.iter().any(|name| word == *name) {
+        if !is_named && names_hosts(kind).iter().any(|name| word == *name) {
             is_named = true;
             words.next();
         } else {
@@ -139,7 +192,12 @@ pub fn main(args: Args) -> Result<Ending> {
     if args.many == 0 || args.words.len() <= args.many {
         return Err(Failure::own(format!("{PROGRAM} is for launchers")));
     }
-    let (agent, rest) = args.words.split_at(args.many);
+    // Hydra has options for it.
+    let options = args.words[args.many..].iter().take_while(|word| word.as_bytes().starts_with(b"-")).count();
+    let (agent, rest) = args.words.split_at(args.many + options);
+    if rest.is_empty() {
+        return Err(Failure::own(format!("{PROGRAM}: no host")));
+    }
     let reach = Reach { agent: agent.to_vec(), host: rest[0].clone() };
     if let Some(take) = std::env::var_os(variable::TAKE)
         && let Err(failure) = provide(&reach, Path::new(&take))
@@ -213,6 +271,7 @@ fn stage(reach: &Reach, take: &Path, shim: &Path) -> Result<PathBuf> {
 /// Brings the tapes of all hosts into the take at `dir`; returns the hosts. One that is lost is told.
 pub fn gather(dir: &Path) -> Vec<String> {
     let mut hosts = Vec::new();
+    let _ = fs::remove_file(dir.join(PROGRAM));
     for stage in (1..HOSTS).map(|number| dir.join(format!("{STAGE}{number}"))).filter(|stage| stage.exists()) {
         let words = fs::read(stage.join(AGENT)).unwrap_or_default();
         let mut agent: Vec<_> = words.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).to_owned()).collect();
@@ -264,7 +323,8 @@ mod tests {
 
     #[test]
     fn only_a_launcher_that_names_hosts_gets_our_remote_shell() {
-        let exe = Path::new("/nowhere/orterun");
+        let (exe, nowhere) = (Path::new("/nowhere/orterun"), Path::new("/nowhere"));
+        let reached = |exe: &Path, argv| reached(exe, argv, nowhere);
         assert_eq!(reached(exe, words("mpirun -np 4 job")), words("mpirun -np 4 job"));
         assert_eq!(reached(Path::new("/bin/sh"), words("sh --host a")), words("sh --host a"));
         let own = std::env::current_exe().unwrap();
@@ -272,14 +332,17 @@ mod tests {
         let mut given = words("mpirun -mca plm_rsh_agent X --host a job");
         given[3] = "nowhere : sh -e".into();
         let changed = reached(exe, given);
-        assert_eq!(changed[..4], words("mpirun -mca plm_rsh_no_tree_spawn 1"));
+        assert_eq!(changed[..4], words("mpirun --mca plm_rsh_no_tree_spawn 1"));
         assert_eq!(changed[6], ours);
     }
 
     #[test]
     fn at_home_no_hosts_are_named() {
-        assert_eq!(at_home(words("mpirun --host a,b -np 4 job")), words("mpirun --oversubscribe -np 4 job"));
-        let parts = at_home(words("mpirun -H a job --host x : -H b job"));
+        let exe = Path::new("/nowhere/orterun");
+        assert_eq!(at_home(exe, words("mpirun --host a,b -np 4 job")), words("mpirun --oversubscribe -np 4 job"));
+        let hydra = Path::new("/nowhere/mpiexec.hydra");
+        assert_eq!(at_home(hydra, words("mpirun -hosts a,b -np 4 job -f x")), words("mpirun -np 4 job -f x"));
+        let parts = at_home(exe, words("mpirun -H a job --host x : -H b job"));
         assert_eq!(parts, words("mpirun --oversubscribe job --host x : job"));
     }
 }

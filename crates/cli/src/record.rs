@@ -195,9 +195,10 @@ impl Recording {
         if self.origin == Origin::Elsewhere {
             self.store.remember(&facts.id, &self.dir).because(|| "cannot note the take as yours".into())?;
         }
+        let argv = launcher::arguments(&self.exe, self.args.command.clone());
         let launch = Launch {
             exe: self.exe.clone(),
-            argv: hosts::reached(&self.exe, launcher::arguments(&self.exe, self.args.command.clone())),
+            argv: hosts::reached(&self.exe, argv, &self.dir),
             environment: self.environment(&present, own, preload.as_deref()),
             cwd: None,
             streams: if let Way::Explore(given) = &self.way { given.streams() } else { [None; 3] },

@@ -434,7 +434,9 @@ impl Player {
             }
             let facts = &self.take.facts;
             let argv = launch::os_strings(&facts.argv);
-            return Ok((facts.exe.os().into(), if facts.hosts.is_empty() { argv } else { hosts::at_home(argv) }));
+            let exe = PathBuf::from(facts.exe.os());
+            let argv = if facts.hosts.is_empty() { argv } else { hosts::at_home(&exe, argv) };
+            return Ok((exe, argv));
         }
         let path = std::env::var_os("PATH");
         let exe = launch::find_program(&self.command[0], path.as_deref())?;
