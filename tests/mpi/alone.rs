@@ -38,8 +38,10 @@ impl Jobs {
     }
 
     pub fn alone(&self, mpi: Mpi) -> Said {
+        mpi.must_be_there()?;
         for name in ["alone", "testsome"] {
-            let (kit, scratch) = self.begin(&format!("{name}_{}", mpi.name))?;
+            let (mut kit, scratch) = self.begin(&format!("{name}_{}", mpi.name))?;
+            mpi.settle(&mut kit);
             self.each_alone(&kit, &scratch, mpi, &[&self.compiled(mpi, name)?])?;
         }
         Ok(())
@@ -103,6 +105,9 @@ impl Jobs {
         let light = ["record", "-q", "-o", "light", "--", ALL[0].run, "-np", "3", &self.compiled(ALL[0], "recv_any")?];
         retake(&kit, &scratch, &light)?;
         let refused = retake(&kit, &scratch, &["replay", "--only", "rank:1", "light"])?;
-        must(refused.ended == 125 && refused.stderr.contains("retake record --full"), "a light take", &refused)
+        must(refused.ended == 125 && refused.stderr.contains("retake record --full"), "a light take", &refused)?;
+        let refused = retake(&kit, &scratch, &["replay", "--full", "light"])?;
+        let told = refused.stderr.contains("light is a job of MPI") && refused.stderr.contains("retake record --full");
+        must(refused.ended == 125 && told, "a light take is to be made a full one", &refused)
     }
 }

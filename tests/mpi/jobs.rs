@@ -27,7 +27,7 @@ pub fn tests(root: &Path) -> Vec<Test> {
             add(format!("fortran_{source}_{}", mpi.name), Box::new(move |jobs| jobs.fortran(mpi, source)));
         }
     }
-    for mpi in ALL {
+    for mpi in ALL.into_iter().chain(FIVES) {
         add(format!("a_rank_alone_{}", mpi.name), Box::new(move |jobs| jobs.alone(mpi)));
     }
     add("a_rank_alone_in_other_languages".into(), Box::new(Jobs::alone_in_other_languages));

@@ -11,7 +11,7 @@ use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::{Store, random};
 use crate::take::{self, Origin, Take};
 use crate::{Ending, develop, parts, words};
-use retake_tape::session::{PART_ENDING, TAPE_ENDING, flag};
+use retake_tape::session::{PART_ENDING, RANK_NAME, TAPE_ENDING, flag};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
@@ -20,6 +20,10 @@ pub fn main(store: &Store, mut player: Player, output: Option<&OsStr>) -> Result
     let label = player.take.label();
     let light = parts::load(&player.take)?;
     let Some(first) = light.first() else {
+        if player.take.facts.tapes.iter().any(|tape| tape.process.contains(RANK_NAME)) {
+            let what = format!("{label} is a job of MPI: what its ranks receive can be kept only when it is recorded");
+            return Err(Failure::own(what).next(format!("retake record --full -- {}", player.take.facts.command())));
+        }
         let what = format!("{label} has no participants: its program does not use the retake library");
         return Err(Failure::own(what).next(format!("retake replay {label}")));
     };
