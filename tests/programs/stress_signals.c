@@ -49,13 +49,16 @@ static void told(int number, siginfo_t *info, void *unused) {
     if (number == SIGUSR2) sem_post(&tokens);
     errno = before;
 }
-static void ask(Self *self) {
+static void ask(Self *self) { // whole, even if the answer to it comes at once and ends the wait by a jump
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, &answer_only, &before);
     pthread_mutex_lock(&queue.lock);
     asks[asked++ % ASKS] = self->id;
     mix(&queue.hash, (unsigned long long)self->id);
     mix(&self->hash, queue.hash);
     pthread_mutex_unlock(&queue.lock);
     sem_post(&questions);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 static void *answer(void *unused) { // its own signals are blocked: nobody sends it any
     for (int next = 0;; next++) {

@@ -339,7 +339,7 @@ fn what_keeps(thread: &Thread) -> Keeps {
     let timed = mine.how.load(Relaxed) & how::TIMED != 0;
     let wanted = if timed { mine.hopes.get() } else { thread.want.get() };
     let is_there = !failed && (wanted.kind == want::NOTHING || deadlock::is_there(wanted, thread));
-    match (is_there || thread.deferred_len > 0, timed) {
+    match (is_there || thread.has_deferred(), timed) {
         (true, _) => Keeps::Nothing,
         (false, true) => Keeps::Time,
         (false, false) => Keeps::Object,

@@ -6,7 +6,7 @@
 use crate::process;
 use crate::signals;
 use crate::thread::Thread;
-use core::sync::atomic::Ordering::SeqCst;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::compiler_fence;
 use retake_tape::entry::{Context, ROOM, Signal, write};
 use retake_tape::op::Op;
@@ -22,9 +22,15 @@ impl Thread {
     #[inline(always)]
     pub fn finish(&mut self) {
         self.set_busy(self.busy - 1);
-        if self.deferred_len > 0 && self.busy == 0 {
+        if self.has_deferred() && self.busy == 0 {
             signals::flush(self);
         }
+    }
+
+    /// Whether signals wait until the engine is left.
+    #[inline(always)]
+    pub fn has_deferred(&self) -> bool {
+        self.deferred_put.load(Relaxed) != self.deferred_taken
     }
 
     /// Says whether a handler that runs from now on may enter the engine.

@@ -10,8 +10,8 @@ use crate::stops;
 use crate::sys;
 use crate::thread::{DEFERRED, SIGNALS, Thread};
 use crate::watch;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
 use retake_tape::entry::{INSIDE, Signal};
 
 /// The kernel's `siginfo_t` as far as it is needed.
@@ -64,15 +64,24 @@ pub fn sends(thread: &Thread, to: Option<&Thread>, number: i32) {
 /// Keeps a signal until the engine is left. Where many come, the others wait in the kernel until then: `mask` is what the
 /// interrupted code will find blocked. False if there is no room: the signal must be handled now.
 pub fn defer(thread: &mut Thread, signal: (Signal, u32), mask: &mut u64) -> bool {
-    let length = thread.deferred_len as usize;
-    let Some(room) = thread.deferred.get_mut(length) else { return false };
-    *room = signal;
-    thread.deferred_len += 1;
-    // The rest of the room is for those that come before the mask counts.
-    if length >= DEFERRED / 2 && !thread.is_masked {
+    thread.deferring += 1;
+    let is_deferred = put_by(thread, signal);
+    thread.deferring -= 1;
+    // The rest of the room is for those that come before the mask counts. It counts when the first handler returns.
+    let waiting = thread.deferred_put.load(Relaxed).wrapping_sub(thread.deferred_taken);
+    if waiting as usize > DEFERRED / 2 && thread.deferring == 0 && !thread.is_masked {
         (thread.is_masked, thread.mask_before) = (true, *mask);
         *mask |= blockable();
     }
+    is_deferred
+}
+
+fn put_by(thread: &mut Thread, signal: (Signal, u32)) -> bool {
+    let taken = thread.deferred_taken;
+    let room = |put: u32| ((put.wrapping_sub(taken) as usize) < DEFERRED).then(|| put.wrapping_add(1));
+    // Another handler may interrupt this one, and put its own in between.
+    let Ok(put) = thread.deferred_put.fetch_update(Relaxed, Relaxed, room) else { return false };
+    thread.deferred[put as usize % DEFERRED] = signal;
     true
 }
 
@@ -82,15 +91,16 @@ pub fn defer(thread: &mut Thread, signal: (Signal, u32), mask: &mut u64) -> bool
 #[inline(never)]
 pub fn flush(thread: &mut Thread) {
     if process::mode() == mode::REPLAY {
-        thread.deferred_len = 0;
+        thread.deferred_taken = thread.deferred_put.load(Relaxed);
         return thread.look_ahead();
     }
     loop {
+        // While it is busy a handler only puts one more behind these.
         thread.set_busy(1);
-        let first = (thread.deferred_len > 0).then(|| {
-            let first = thread.deferred[0];
-            thread.deferred.copy_within(1.., 0);
-            thread.deferred_len -= 1;
+        let first = thread.has_deferred().then(|| {
+            let first = thread.deferred[thread.deferred_taken as usize % DEFERRED];
+            compiler_fence(SeqCst);
+            thread.deferred_taken = thread.deferred_taken.wrapping_add(1);
             first
         });
         let unmask = first.is_none() && core::mem::take(&mut thread.is_masked);
@@ -98,7 +108,7 @@ pub fn flush(thread: &mut Thread) {
         match first {
             Some((signal, uid)) => send(thread, signal, uid),
             None if unmask => release(thread.mask_before),
-            None if thread.deferred_len == 0 => return,
+            None if !thread.has_deferred() => return,
             None => {}
         }
     }
@@ -305,7 +315,7 @@ pub fn to_run(thread: &mut Thread, number: u8) -> Option<Signal> {
         return thread.take_due(number);
     }
     // It may be due, and it was looked for a moment ago, when it had not been sent.
-    thread.deferred_len = 1;
+    thread.deferred_put.fetch_add(1, Relaxed);
     None
 }
 

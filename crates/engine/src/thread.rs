@@ -99,9 +99,13 @@ pub struct Thread {
     pub delivering: [Signal; DEFERRED],
     /// Who last sent it each signal: thread and committed events, packed; written by the senders (recording).
     pub sent: [AtomicU64; SIGNALS],
-    /// Signals that wait until the engine is left; in a replay 1 if any came meanwhile.
-    pub deferred_len: u32,
+    /// Signals that wait until the engine is left: so many were ever put there, by handlers that may interrupt each other
+    /// and whoever takes them out; so many were taken. In a replay there are none, and one put means that any came.
+    pub deferred_put: AtomicU32,
+    pub deferred_taken: u32,
     pub deferred: [(Signal, u32); DEFERRED],
+    /// Handlers that are putting one there now.
+    pub deferring: u32,
     /// Whether more signals wait in the kernel, until those are sent again; and the mask of before.
     pub is_masked: bool,
     pub mask_before: u64,
