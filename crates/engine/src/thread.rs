@@ -94,6 +94,9 @@ pub struct Thread {
     pub waits: AtomicU32,
     pub waits_for: AtomicU64,
     pub waits_at: AtomicU64,
+    /// How often anything had moved when it last looked for that, and whether nothing had since the look before.
+    pub looked_at: AtomicU64,
+    pub looked_again: AtomicBool,
     /// Signals from the tape whose handlers have not run yet (replay).
     pub delivering_len: u32,
     pub delivering: [Signal; DEFERRED],

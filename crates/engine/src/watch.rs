@@ -10,7 +10,7 @@ use crate::stops;
 use crate::store::Path;
 use crate::sys;
 use crate::thread::{self, Thread, waiting};
-use core::sync::atomic::Ordering::{Acquire, Relaxed};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicI64, AtomicU64};
 use retake_tape::session::Session;
 
@@ -22,6 +22,8 @@ static LAST_SUM: AtomicU64 = AtomicU64::new(0);
 const LOOK_NS_MAX: i64 = 100_000_000;
 /// Everyone must have been waiting for so long.
 const SURE_NS: i64 = 1_000_000_000;
+/// How often something has moved.
+static MOVES: AtomicU64 = AtomicU64::new(0);
 
 /// Events and processor time so far: whatever moves, changes it.
 fn sum() -> u64 {
@@ -38,6 +40,7 @@ pub fn still_ns() -> i64 {
     let since = now - LAST_LOOK.swap(now, Relaxed);
     if LAST_SUM.swap(sum, Relaxed) != sum {
         STILL.store(0, Relaxed);
+        MOVES.fetch_add(1, Relaxed);
         return 0;
     }
     let since = since.clamp(0, LOOK_NS_MAX);
@@ -51,15 +54,15 @@ pub fn look(thread: &mut Thread, started: i64) {
         return;
     }
     let still = still_ns();
+    looked(thread);
     if still < SURE_NS {
         return;
     }
     let mut someone_free = false;
     thread::each(|other| {
         let waits = other.waits.load(Acquire);
-        if other.in_use.load(Acquire) == 1 && (waits == waiting::NOT || waits == waiting::OUTSIDE) {
-            someone_free = true;
-        }
+        let is_free = waits == waiting::NOT || waits == waiting::OUTSIDE || !has_looked(other);
+        someone_free |= other.in_use.load(Acquire) == 1 && is_free;
     });
     let session = process::get().session();
     let alone = session.is_none_or(|session| session.processes.load(Relaxed) <= 1);
@@ -69,6 +72,20 @@ pub fn look(thread: &mut Thread, started: i64) {
         return;
     }
     report::stuck(thread);
+}
+
+/// The thread has looked for what it waits for, and it has not come.
+fn looked(thread: &Thread) {
+    let moves = MOVES.load(Relaxed);
+    let again = thread.looked_at.load(Relaxed) == moves;
+    thread.looked_again.store(again, Relaxed);
+    thread.looked_at.store(moves, Release);
+}
+
+/// Whether the thread has looked since something moved, and once more: what it waits for may have come, and it may only not
+/// have had a processor since.
+fn has_looked(thread: &Thread) -> bool {
+    thread.looked_at.load(Acquire) == MOVES.load(Relaxed) && thread.looked_again.load(Relaxed)
 }
 
 /// Whether somebody looks at this replay: a debugger is attached to one of its processes, or will be.
