@@ -88,7 +88,7 @@ impl Report {
         for line in &self.waiting {
             text += &format!("\nretake:   {}", self.with_names(line, symbols));
         }
-        text += &format!("\nretake: likely cause: {}", other.unwrap_or_else(|| self.cause(take, tapes)));
+        text += &format!("\nretake: likely cause: {}", self.cause(other, take, tapes));
         let status = if self.is_stuck() { Status::Stuck } else { Status::Diverged };
         let failure = Failure::new(status, text).next(format!("retake show --light {}", take.label()));
         if self.is_stuck() {
@@ -117,9 +117,13 @@ impl Report {
         }
     }
 
-    fn cause(&self, take: &Take, tapes: &[Tape]) -> String {
+    /// What was seen here comes first, then what is `other` about the command or the program, then what else there may be.
+    fn cause(&self, other: Option<String>, take: &Take, tapes: &[Tape]) -> String {
         if self.recorded.contains(" ranks of ") || self.event == "0" && self.process.contains(RANK_NAME) {
             return "the job was started with another number of ranks than were recorded".into();
+        }
+        if let Some(other) = other {
+            return other;
         }
         let (inputs, cwd) = (inputs(tapes), PathBuf::from(take.facts.cwd.os()));
         let changed: Vec<_> =
