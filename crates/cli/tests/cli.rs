@@ -411,6 +411,10 @@ fn a_divergence_of_a_given_command_names_what_is_other() {
     assert_eq!(cause(&[text(&other), "a b"]), another);
     assert_eq!(cause(&[text(&program)]), arguments);
     assert_eq!(cause(&[text(&other)]), format!("{another}; {arguments}"));
+    // It ends well, but too early.
+    let nothing = home.compile("nothing", "int main(void) { return 0; }", &[]);
+    let another = format!("{} is not the program that was recorded ({})", text(&nothing), text(&program));
+    assert_eq!(cause(&[text(&nothing), "a b"]), another);
     assert_eq!(home.run(&["replay", "latest", "--", text(&program), "a b"]).status.code(), Some(0));
 }
 

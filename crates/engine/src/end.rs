@@ -6,6 +6,7 @@
 use crate::deadlock;
 use crate::process::{self, Process};
 use crate::ranks;
+use crate::report;
 use crate::signals;
 use crate::stops;
 use crate::sys;
@@ -99,6 +100,16 @@ pub fn die_by(signal: u32) -> ! {
         loop {
             sys::exit_group(125);
         }
+    }
+}
+
+/// Replay: `thread` is about to end the process; `how` is a [`state`]. If it is the one that ended it so then, it must have
+/// done all that it did.
+pub fn comes(thread: &Thread, how: u32) {
+    let process = process::get();
+    let left = thread.reader.total.saturating_sub(thread.count());
+    if left > 0 && process.recorded_state == how && process.recorded_by == thread.number {
+        report::too_early(thread, left);
     }
 }
 

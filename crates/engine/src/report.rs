@@ -184,6 +184,15 @@ pub fn passed(thread: &Thread, object: usize, wanted: u64, now: u64) -> ! {
     })
 }
 
+/// The process ends, and the thread still has so many events on its tape.
+#[cold]
+pub fn too_early(thread: &Thread, left: u64) -> ! {
+    write(|lines| {
+        head(lines, "divergence", thread, Some(Op::Exit));
+        lines.push(b"recorded=").push_number(left).push(if left == 1 { b" more event\n" } else { b" more events\n" });
+    })
+}
+
 /// Something else does not fit.
 #[cold]
 pub fn other(thread: &Thread, op: Op, recorded: &str) -> ! {

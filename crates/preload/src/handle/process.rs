@@ -305,6 +305,7 @@ pub fn ending(how: u32, status: c_int) {
         mode::REPLAY => {
             if let Some(thread) = turn::enter() {
                 thread.settle();
+                end::comes(thread, how);
                 crate::handle::pvm::task::settle();
             }
             end::wait_for_others();
