@@ -58,8 +58,16 @@ pub struct Want {
 }
 
 impl Want {
+    /// All of one time: an object of another kind, or none, would be looked at as what it is not.
     pub fn get(&self) -> Wanted {
-        Wanted { kind: self.kind.load(Acquire), object: self.object.load(Relaxed), mark: self.mark.load(Relaxed) }
+        loop {
+            let serial = self.serial.load(Acquire);
+            let kind = self.kind.load(Acquire);
+            let (object, mark) = (self.object.load(Acquire), self.mark.load(Acquire));
+            if self.serial.load(Acquire) == serial {
+                return Wanted { kind, object, mark };
+            }
+        }
     }
 
     pub fn set(&self, wanted: Wanted) {
@@ -409,6 +417,10 @@ fn can_come(seen: &[Seen], index: usize, surface: &Surface) -> bool {
     let wanted = seen[index].wanted;
     // SAFETY: threads are never freed; so for the others.
     let thread = unsafe { &*seen[index].thread };
+    if thread.want.serial.load(Acquire) != seen[index].serial {
+        // It goes on already, and its object may be gone.
+        return true;
+    }
     match (surface.needs)(wanted, thread) {
         Need::Nothing | Need::Outside => true,
         Need::Thread(tid) => seen.iter().find(|other| unsafe { (*other.thread).tid } == tid).is_none_or(|it| it.live),
