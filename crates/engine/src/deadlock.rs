@@ -72,7 +72,7 @@ impl Want {
 
     pub fn set(&self, wanted: Wanted) {
         self.kind.store(want::NOTHING, Relaxed);
-        self.serial.fetch_add(1, Release);
+        self.serial.fetch_add(1, AcqRel);
         self.object.store(wanted.object, Relaxed);
         self.mark.store(wanted.mark, Relaxed);
         self.kind.store(wanted.kind, Release);

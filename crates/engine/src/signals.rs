@@ -64,24 +64,17 @@ pub fn sends(thread: &Thread, to: Option<&Thread>, number: i32) {
 /// Keeps a signal until the engine is left. Where many come, the others wait in the kernel until then: `mask` is what the
 /// interrupted code will find blocked. False if there is no room: the signal must be handled now.
 pub fn defer(thread: &mut Thread, signal: (Signal, u32), mask: &mut u64) -> bool {
-    thread.deferring += 1;
-    let is_deferred = put_by(thread, signal);
-    thread.deferring -= 1;
-    // The rest of the room is for those that come before the mask counts. It counts when the first handler returns.
-    let waiting = thread.deferred_put.load(Relaxed).wrapping_sub(thread.deferred_taken);
-    if waiting as usize > DEFERRED / 2 && thread.deferring == 0 && !thread.is_masked {
-        (thread.is_masked, thread.mask_before) = (true, *mask);
-        *mask |= blockable();
-    }
-    is_deferred
-}
-
-fn put_by(thread: &mut Thread, signal: (Signal, u32)) -> bool {
     let taken = thread.deferred_taken;
     let room = |put: u32| ((put.wrapping_sub(taken) as usize) < DEFERRED).then(|| put.wrapping_add(1));
     // Another handler may interrupt this one, and put its own in between.
     let Ok(put) = thread.deferred_put.fetch_update(Relaxed, Relaxed, room) else { return false };
     thread.deferred[put as usize % DEFERRED] = signal;
+    // The rest of the room is for those that come before the mask counts. A handler that interrupts another finds more
+    // blocked than the program has.
+    if put.wrapping_sub(taken) as usize >= DEFERRED / 2 {
+        thread.masked.fetch_or(blockable() & !*mask, Relaxed);
+        *mask |= blockable();
+    }
     true
 }
 
@@ -103,11 +96,11 @@ pub fn flush(thread: &mut Thread) {
             thread.deferred_taken = thread.deferred_taken.wrapping_add(1);
             first
         });
-        let unmask = first.is_none() && core::mem::take(&mut thread.is_masked);
+        let masked = if first.is_none() { thread.masked.swap(0, Relaxed) } else { 0 };
         thread.set_busy(0);
         match first {
             Some((signal, uid)) => send(thread, signal, uid),
-            None if unmask => release(thread.mask_before),
+            None if masked != 0 => _ = set_mask(libc::SIG_UNBLOCK, masked),
             None if !thread.has_deferred() => return,
             None => {}
         }

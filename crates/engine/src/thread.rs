@@ -107,11 +107,8 @@ pub struct Thread {
     pub deferred_put: AtomicU32,
     pub deferred_taken: u32,
     pub deferred: [(Signal, u32); DEFERRED],
-    /// Handlers that are putting one there now.
-    pub deferring: u32,
-    /// Whether more signals wait in the kernel, until those are sent again; and the mask of before.
-    pub is_masked: bool,
-    pub mask_before: u64,
+    /// Signals that wait in the kernel until those are sent again: they were not blocked before.
+    pub masked: AtomicU64,
     /// What the thread was created for.
     pub start: usize,
     pub argument: usize,
