@@ -1,5 +1,5 @@
 //! What messages and shared objects cost, as ratios in one run: `cargo bench -p retake --bench messages`, or a part of
-//! it: `... -- 64`, `... -- 65536`, `... -- objects`.
+//! it: `... -- 64`, `... -- 65536`, `... -- objects`, `... -- sync`.
 //!
 //! The bare transport is the same frames over the same kind of socket, with one write for each, without the library's
 //! names, ids and queues. `written` is the same, and whoever receives writes what came to a file of its own and does nothing
@@ -216,6 +216,32 @@ fn locks() -> [Cost; 2] {
     [reads, writes]
 }
 
+/// Locks, atomics and channels: the standard library's, and those of `retake::sync` where nothing is recorded.
+macro_rules! sync {
+    ($name:ident, $sync:path) => {
+        fn $name() -> [Cost; 4] {
+            use sync::atomic::{AtomicU64, Ordering};
+            use $sync as sync;
+            let (mutex, lock) = (sync::Mutex::new(1u64), sync::RwLock::new(1u64));
+            let (number, (to, from)) = (AtomicU64::new(0), sync::mpsc::channel());
+            [
+                timed(|| (0..ACCESSES).for_each(|_| *mutex.lock().expect("a lock") += 1)),
+                timed(|| (0..ACCESSES).for_each(|_| drop(std::hint::black_box(lock.read())))),
+                timed(|| (0..ACCESSES).for_each(|_| _ = number.fetch_add(1, Ordering::SeqCst))),
+                timed(|| {
+                    for at in 0..ACCESSES {
+                        to.send(at).expect("a receiver");
+                        from.recv().expect("a sender");
+                    }
+                }),
+            ]
+        }
+    };
+}
+
+sync!(standard_sync, std::sync);
+sync!(our_sync, retake::sync);
+
 const MODES: [(Mode, &str); 3] =
     [(Mode::Normal, "normal"), (Mode::Capture, "capture"), (Mode::FullCapture, "full capture")];
 
@@ -315,6 +341,19 @@ fn main() {
         tell("in turn, writes", &in_turn, 1);
         tell("shared read", &rounds, 0);
         tell("shared write", &rounds, 1);
+    }
+    let mut kinds: [Rounds; 2] = Default::default();
+    for _ in 0..if wanted("sync") { ROUNDS } else { 0 } {
+        for (name, [mutex, read, atomic, channel]) in [("std", standard_sync()), ("retake", our_sync())] {
+            keep(&mut kinds[0], name, [mutex, read]);
+            keep(&mut kinds[1], name, [atomic, channel]);
+        }
+    }
+    if wanted("sync") {
+        tell("Mutex", &kinds[0], 0);
+        tell("RwLock, read", &kinds[0], 1);
+        tell("fetch_add", &kinds[1], 0);
+        tell("channel, send and receive", &kinds[1], 1);
     }
     let _ = std::fs::remove_dir_all(root);
 }

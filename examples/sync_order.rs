@@ -26,7 +26,9 @@ struct Place {
 
 fn work(place: &Place, me: u64, results: &mpsc::Sender<(u64, u64)>) {
     let leader = place.start.wait().is_leader();
-    place.first.call_once(|| place.chosen.store(me, Ordering::SeqCst));
+    place.hash.fetch_add(u64::from(place.first.is_completed()) * 1000, Ordering::SeqCst);
+    // Whoever is inside may look, too: it is not done yet.
+    place.first.call_once(|| place.chosen.store(me + 100 * u64::from(place.first.is_completed()), Ordering::SeqCst));
     CAME.fetch_add(1, Ordering::SeqCst);
     let found = place.cell.get().is_some();
     place.hash.fetch_add(u64::from(found) + place.cell.get_or_init(|| me) * 10 + *LAZY * 100, Ordering::SeqCst);
@@ -84,9 +86,18 @@ fn main() {
             place.hash.load(Ordering::SeqCst)
         }
     });
-    let mut polls = 0u64;
+    // Or waits for what is done once.
+    let waited = thread::spawn({
+        let place = place.clone();
+        move || {
+            place.first.wait();
+            place.hash.load(Ordering::SeqCst)
+        }
+    });
+    let (mut polls, mut looks) = (0u64, 0u64);
     while !place.stop.load(Ordering::SeqCst) {
         polls += 1;
+        looks += u64::from(!waited.is_finished());
         if polls == 3 {
             parked.thread().unpark();
         }
@@ -96,7 +107,8 @@ fn main() {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     parked.thread().unpark();
     println!("parked until {:x}", parked.join().unwrap());
-    println!("chosen {}, {polls} polls", place.chosen.load(Ordering::SeqCst));
+    println!("waited until {:x}", waited.join().unwrap());
+    println!("chosen {}, {polls} polls, {looks} before the waiter ended", place.chosen.load(Ordering::SeqCst));
     println!("received {received:x}, hash {:x}", place.hash.load(Ordering::SeqCst));
     println!("words {}", place.words.read().unwrap());
     println!("order {:?}", place.order.lock().unwrap());

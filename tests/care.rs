@@ -2,8 +2,8 @@
 
 mod samples;
 
-use retake_testkit::{Authority, Kit, Nats, Outcome, run};
-use samples::{SHARED, STATIC, compile, samples, samples_in_c};
+use retake_testkit::{Authority, Kit, Outcome, run};
+use samples::{Over, PARTICIPANTS, SHARED, STATIC, UNIX, compile, nats, nats_at, over, samples, samples_in_c, tcp};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,16 +28,6 @@ fn retake(kit: &Kit, scratch: &Path, arguments: &[&str]) -> Outcome {
     retake_over(&UNIX, kit, scratch, arguments)
 }
 
-/// What carries messages, as variables.
-type Over = Vec<(&'static str, String)>;
-
-/// Nothing need be said.
-const UNIX: Over = Vec::new();
-
-fn over(transport: &str) -> Over {
-    vec![("RETAKE_TRANSPORT", transport.into()), ("RETAKE_SECRET", "a secret for the samples".into())]
-}
-
 fn retake_over(over: &Over, kit: &Kit, scratch: &Path, arguments: &[&str]) -> Outcome {
     let mut command = kit.retake(scratch);
     command.envs(over.iter().map(|(name, value)| (name, value))).args(arguments);
@@ -52,7 +42,6 @@ fn lines_of(outcome: &Outcome, participant: &str) -> Vec<String> {
 
 /// The three samples together, as in the thesis.
 const SAMPLES: [&str; 3] = ["care-server", "care-client1", "care-client2"];
-const PARTICIPANTS: [&str; 4] = ["server", "client1", "client2a", "client2b"];
 
 /// Captures the samples together, over one transport, and replays them 50 times over it, and some times over others.
 fn everyone(name: &str, bin: impl FnOnce(&Path) -> PathBuf, carrier: &Over, others: &[&Over]) -> PathBuf {
@@ -84,24 +73,6 @@ fn in_c(scratch: &Path) -> PathBuf {
     samples_in_c(scratch, &SHARED)
 }
 
-/// An address for each participant, on a loopback net that no other test has.
-fn tcp(number: u8) -> Over {
-    let [_, _, a, b] = std::process::id().to_be_bytes();
-    let address = |(at, name): (usize, &str)| format!("{name}=127.{}.{a}.{b}:{}", 200 + number, 7001 + at);
-    over(&format!("tcp:{}", PARTICIPANTS.into_iter().enumerate().map(address).collect::<Vec<_>>().join(",")))
-}
-
-/// A nats-server on a loopback net that no other test has, which wants a password.
-fn nats(number: u8, options: &[&str]) -> Nats {
-    let [_, _, a, b] = std::process::id().to_be_bytes();
-    let options = [&["--user", "retake", "--pass", "samples"], options].concat();
-    Nats::start(&format!("127.{}.{a}.{b}:4222", 210 + number), &options)
-}
-
-fn at(nats: &Nats) -> Over {
-    over(&format!("nats://retake:samples@{}", nats.address))
-}
-
 #[test]
 fn every_message_is_received_as_it_was() {
     everyone("order", in_rust, &UNIX, &[&tcp(1)]);
@@ -125,7 +96,7 @@ fn every_message_is_received_as_it_was_over_tcp_in_c() {
 #[test]
 fn every_message_is_received_as_it_was_over_nats() {
     let nats = nats(1, &[]);
-    let scratch = everyone("nats", in_rust, &at(&nats), &[&UNIX]);
+    let scratch = everyone("nats", in_rust, &nats_at(&nats), &[&UNIX]);
     let kept = fs::read(scratch.join("take/take.json")).unwrap();
     assert!(!String::from_utf8_lossy(&kept).contains("samples@"), "the password is not kept");
 }
@@ -133,7 +104,7 @@ fn every_message_is_received_as_it_was_over_nats() {
 #[test]
 fn every_message_is_received_as_it_was_over_nats_in_c() {
     let nats = nats(2, &[]);
-    everyone("nats-c", in_c, &at(&nats), &[&UNIX]);
+    everyone("nats-c", in_c, &nats_at(&nats), &[&UNIX]);
 }
 
 /// How many threads a recording has seen, as it says.
@@ -177,20 +148,39 @@ fn a_take_made_through_tls_replays_without_it() {
 fn each_participant_runs_alone_from_a_full_take() {
     let kit = kit();
     let scratch = kit.scratch("alone").unwrap();
-    one_by_one(&kit, &scratch, samples());
+    one_by_one(&kit, &scratch, samples(), &UNIX);
 }
 
 #[test]
 fn each_participant_runs_alone_from_a_full_take_in_c() {
     let kit = kit();
     let scratch = kit.scratch("alone-c").unwrap();
-    one_by_one(&kit, &scratch, &samples_in_c(&scratch, &STATIC));
+    one_by_one(&kit, &scratch, &samples_in_c(&scratch, &STATIC), &UNIX);
 }
 
-/// Captures the samples with contents and replays each participant alone.
-fn one_by_one(kit: &Kit, scratch: &Path, bin: &Path) {
+#[test]
+fn each_participant_runs_alone_from_a_full_take_made_over_tcp() {
+    let kit = kit();
+    for (name, bin, number) in [("alone-tcp", in_rust as fn(&Path) -> PathBuf, 5), ("alone-tcp-c", in_c, 6)] {
+        let scratch = kit.scratch(name).unwrap();
+        one_by_one(&kit, &scratch, &bin(&scratch), &tcp(number));
+    }
+}
+
+#[test]
+fn each_participant_runs_alone_from_a_full_take_made_over_nats() {
+    let kit = kit();
+    for (name, bin, number) in [("alone-nats", in_rust as fn(&Path) -> PathBuf, 5), ("alone-nats-c", in_c, 6)] {
+        let scratch = kit.scratch(name).unwrap();
+        let nats = nats(number, &[]);
+        one_by_one(&kit, &scratch, &bin(&scratch), &nats_at(&nats));
+    }
+}
+
+/// Captures the samples with contents, over one transport, and replays each participant alone, over none.
+fn one_by_one(kit: &Kit, scratch: &Path, bin: &Path, over: &Over) {
     script_in(scratch, bin, &SAMPLES);
-    let recorded = retake(kit, scratch, &["record", "--full", "-o", "take", "--", "sh", "run.sh"]);
+    let recorded = retake_over(over, kit, scratch, &["record", "--full", "-o", "take", "--", "sh", "run.sh"]);
     assert_eq!(recorded.ended, 0, "{}", recorded.stderr);
     for participant in PARTICIPANTS {
         for _ in 0..3 {
@@ -251,6 +241,68 @@ fn a_part_is_shown_as_readable_lines() {
     assert_eq!(packed.ended, 0, "{}", packed.stderr);
     let from_pack = retake(&kit, &scratch, &["replay", "--trust", "x.retake", "--only", "client1"]);
     assert_eq!(from_pack.ended, 0, "{}", from_pack.stderr);
+}
+
+/// Each participant's tape, with orders, hosts, versions and, if they are kept, contents.
+#[test]
+fn the_tapes_of_all_samples_are_readable() {
+    let kit = kit();
+    let scratch = kit.scratch("readable").unwrap();
+    script(&scratch, &SAMPLES);
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    for (take, options) in [("light", &["--trace", "all"][..]), ("full", &["--full"])] {
+        let record = [&["record", "-o", take], options, &["--", "sh", "run.sh"]].concat();
+        let recorded = retake(&kit, &scratch, &record);
+        assert_eq!(recorded.ended, 0, "{}", recorded.stderr);
+        let shown = |participant: &str| {
+            let shown = retake(&kit, &scratch, &["show", take, "--participant", participant]);
+            assert_eq!(shown.ended, 0, "{}", shown.stderr);
+            String::from_utf8(shown.stdout).unwrap()
+        };
+        let has = |participant: &str, lines: &[String]| {
+            let text = shown(participant);
+            let mut rest = text.lines();
+            for line in lines {
+                assert!(
+                    rest.any(|shown| shown.ends_with(line)),
+                    "{participant}: {line} is not in its place in\n{text}"
+                );
+            }
+        };
+        // As in the thesis: what came from whom on which host, versions and their readers, what timed out.
+        let kept = |text: String| (take == "full").then(|| format!("{} bytes: {text}", text.len()));
+        let (mut first, mut third) = (vec!["found server".to_owned()], Vec::new());
+        first.push(format!("partner server on {}", host.trim()));
+        let mut second = vec!["object Number".to_owned(), "wrote object Number version 1, 0 had read it".into()];
+        for (round, id) in (1..=5).map(|round| (round, 2 * round)) {
+            first.push(format!("reply from server to message {id}"));
+            first.extend(kept(format!("reply to message {id} from client1 on host {}", host.trim())));
+            third.push(format!("received call {id} from client2a, its {round}. to here"));
+            third.extend(kept(format!("This is client2a message {id}")));
+            third.push(format!("wrote object Number version {id}, 1 had read it"));
+            third.extend(kept(id.to_string()));
+            second.push(format!("reply from client2b to message {id}"));
+            second.push(format!("read object Number version {}", id + 1));
+            second.extend(kept((49 + round).to_string()));
+        }
+        third.push("nothing came in time".into());
+        for (participant, mut lines) in [("client1", first), ("client2a", second), ("client2b", third)] {
+            lines.push("finished".into());
+            has(participant, &lines);
+        }
+        // The server's lines stand in the order in which it printed what it received.
+        let received = lines_of(&recorded, "server:").into_iter().map(|line| {
+            let (_, rest) = line.split_once("from ").expect("a sender");
+            let (name, rest) = rest.split_once(", id ").expect("an id");
+            format!("{} from {name}, its ", rest.split(':').next().unwrap_or_default())
+        });
+        let text = shown("server");
+        let mut lines = text.lines().filter(|line| line.contains("received "));
+        for one in received {
+            assert!(lines.next().is_some_and(|line| line.contains(&one)), "{one} is not in its place in\n{text}");
+        }
+        assert_eq!(lines.next(), None);
+    }
 }
 
 /// Without the command line: the variables alone choose the mode.

@@ -5,7 +5,7 @@
 mod samples;
 
 use retake_testkit::{Kit, Outcome, run};
-use samples::{SHARED, STATIC, compile, samples, samples_in_c};
+use samples::{Over, SHARED, STATIC, UNIX, compile, nats, nats_at, samples, samples_in_c, tcp};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,8 +28,13 @@ impl Stage {
     }
 
     fn retake(&self, arguments: &[&str]) -> Outcome {
-        run(self.kit.retake(&self.scratch).args(arguments), &self.scratch, self.kit.limits)
-            .unwrap_or_else(|why| panic!("{arguments:?}: {why}"))
+        self.retake_over(&UNIX, arguments)
+    }
+
+    fn retake_over(&self, over: &Over, arguments: &[&str]) -> Outcome {
+        let mut command = self.kit.retake(&self.scratch);
+        command.envs(over.iter().map(|(name, value)| (name, value))).args(arguments);
+        run(&mut command, &self.scratch, self.kit.limits).unwrap_or_else(|why| panic!("{arguments:?}: {why}"))
     }
 
     /// A script in which the server is killed when the client has all its replies.
@@ -99,12 +104,13 @@ fn tail_twice(stage: &Stage, which: &[&str]) {
 }
 
 /// Under `retake record`.
-fn killed(name: &str, bin: impl FnOnce(&Path) -> PathBuf) {
+fn killed(name: &str, over: &Over, bin: impl FnOnce(&Path) -> PathBuf) {
     let stage = Stage::new(name);
     stage.script(&bin(&stage.scratch));
-    let recorded = stage.retake(&["record", "--checkpoint-every", "4", "-o", "take", "--", "sh", "run.sh"]);
+    let recorded = stage.retake_over(over, &["record", "--checkpoint-every", "4", "-o", "take", "--", "sh", "run.sh"]);
     assert_eq!(recorded.ended, KILLED, "{}", recorded.stderr);
     assert!(recorded.stderr.contains("server died; a sleeping copy"), "{}", recorded.stderr);
+    assert!(!recorded.stderr.contains("is not checkpointed"), "{}", recorded.stderr);
     assert_eq!(stage.sleepers().len(), 1);
     tail_twice(&stage, &["take"]);
     let whole = stage.retake(&["replay", "take"]);
@@ -122,12 +128,35 @@ fn killed(name: &str, bin: impl FnOnce(&Path) -> PathBuf) {
 
 #[test]
 fn the_tail_of_a_killed_server_is_played_twice() {
-    killed("killed", |_| samples().to_owned());
+    killed("killed", &UNIX, |_| samples().to_owned());
 }
 
 #[test]
 fn the_tail_of_a_killed_server_is_played_twice_in_c() {
-    killed("killed-c", |scratch| samples_in_c(scratch, &SHARED));
+    killed("killed-c", &UNIX, |scratch| samples_in_c(scratch, &SHARED));
+}
+
+/// There the library has a thread of its own, which no copy has or needs.
+#[test]
+fn the_tail_of_a_killed_server_is_played_twice_over_tcp() {
+    killed("killed-tcp", &tcp(21), |_| samples().to_owned());
+}
+
+#[test]
+fn the_tail_of_a_killed_server_is_played_twice_over_tcp_in_c() {
+    killed("killed-tcp-c", &tcp(22), |scratch| samples_in_c(scratch, &STATIC));
+}
+
+#[test]
+fn the_tail_of_a_killed_server_is_played_twice_over_nats() {
+    let nats = nats(21, &[]);
+    killed("killed-nats", &nats_at(&nats), |_| samples().to_owned());
+}
+
+#[test]
+fn the_tail_of_a_killed_server_is_played_twice_over_nats_in_c() {
+    let nats = nats(22, &[]);
+    killed("killed-nats-c", &nats_at(&nats), |scratch| samples_in_c(scratch, &SHARED));
 }
 
 /// Without the command line: the variables alone choose the mode, and no shim is there.

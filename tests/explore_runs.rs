@@ -107,9 +107,9 @@ fn what_goes_on_for_ever_is_a_hang() {
 }
 
 #[test]
-fn a_spinlock_that_nobody_releases_is_a_hang_found_at_once() {
+fn a_circle_of_spinlocks_is_a_deadlock() {
     let place = place("hang", "spinlocks");
     let found = explore(&place, &["-o", "take"]);
     assert_eq!(found.ended, 1, "{}", found.stderr);
-    assert!(found.stderr.contains("failed: it hangs"), "{}", found.stderr);
+    assert!(found.stderr.contains("failed: deadlock"), "{}", found.stderr);
 }

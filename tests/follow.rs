@@ -287,6 +287,13 @@ fn a_schedule_that_cannot_be_followed_is_refused_with_the_reason() {
         ("tries", "cannot_return", "points all\n0,0,0=EBUSY"),
         ("tries", "no_such_outcome", "points all\n0,0,1,1=maybe"),
         ("tries", "says_too_much", "0,0,1,1=EBUSY"),
+        ("tries", "not_cancelled", "points all\n0,0,1,1,1,1,0,0,0=cancelled"),
+        ("objects", "read_busy", "points all\n0,0,0,0,1,1"),
+        ("objects", "write_busy", "points all\n0,0,0,0,0,2,2"),
+        ("objects", "semaphore_busy", "points all\n0,0,0,0,0,0,3,3"),
+        ("objects", "barrier_busy", "points all\n0,0,0,0,0,0,0,4,4,4"),
+        ("objects", "spin_busy", "points all\n0,0,0,0,0,0,0,0,5,5"),
+        ("objects", "once_busy", "points all\n0,0,0,0,0,0,0,0,0,0,6,6,7,7"),
         ("future", "waits_outside", "0,0,0,1"),
         ("future", "waits_outside_at_last", "0,0"),
     ] {
@@ -330,6 +337,10 @@ fn a_take_is_followed_as_a_schedule() {
         "spin_order",
         "thread_tryjoin",
         "thread_timedjoin",
+        // Threads that are cancelled while they wait.
+        "cancel_join",
+        "cancel_cond",
+        "cancel_sem",
         // Owners that have died; unlocked by others than who locked.
         "mutex_robust",
         "mutex_relay",
@@ -358,20 +369,23 @@ fn a_take_is_followed_as_a_schedule() {
     }
 }
 
-/// P-Rep's record mode found schedules of deadlocks that did not always lead there again.
+/// P-Rep's record mode found schedules of deadlocks that did not always lead there again. `DEADLOCKS=100` makes so many of
+/// each, and replays each ten times.
 #[test]
 fn recorded_deadlocks_come_again() {
-    for (program, recordings) in [("philosophers", 4), ("queue", 4)] {
+    let asked = std::env::var("DEADLOCKS").ok().map(|many| many.parse().expect("DEADLOCKS is a number"));
+    let (recordings, replays): (usize, u32) = asked.map_or((4, 5), |many| (many, 10));
+    for program in ["philosophers", "queue"] {
         let place = Place::new("deadlock", program);
         let mut dead = 0;
-        for _ in 0..400 {
+        for _ in 0..100 * recordings {
             let _ = fs::remove_dir_all(place.dir.join("take"));
             let recorded = place.retake(&["record", "-q", "--on-deadlock", "stop", "-o", "take"], true);
             if recorded.ended != 122 {
                 continue;
             }
             dead += 1;
-            for replay in 1..=5 {
+            for replay in 1..=replays {
                 let replayed = place.retake(&["replay", "take"], false);
                 let same = replayed.ended == 122 && replayed.stdout == recorded.stdout;
                 assert!(same, "{program}, replay {replay}: {}\n{}", replayed.ended, replayed.stderr);
@@ -385,18 +399,50 @@ fn recorded_deadlocks_come_again() {
     }
 }
 
-/// Of a guard that is not inlined, only the library's line is known while the program runs; that is said, and the command
-/// that tells its own.
+/// Guards that are not inlined are told by the lines that make them, by the one who followed and by `retake check` alike.
 #[test]
-fn a_deadlock_of_guards_says_where_their_lines_are_told() {
+fn a_deadlock_of_guards_is_told_by_their_own_lines() {
     let place = Place::new("guards", "guards");
     let schedule = "0,0,0,1,1,2,2,1,2,1";
     let dead = place.retake(&["follow", schedule, "--on-deadlock", "stop", "-o", "take"], true);
-    let told = "lines of the C++ library stand for guards, whose own lines retake check tells";
-    assert!(dead.stderr.contains("held by 0.2 since") && dead.stderr.contains(told), "{}\n{}", dead.ended, dead.stderr);
+    let told = ["held by 0.1 since follow/guards.cc:9 (forwards)", "held by 0.2 since follow/guards.cc:14 (backwards)"];
+    assert!(told.iter().all(|told| dead.stderr.contains(told)), "{}\n{}", dead.ended, dead.stderr);
     let checked = place.retake(&["check", "take"], false);
     let checked = String::from_utf8_lossy(&checked.stdout);
     assert!(checked.contains("guards.cc:9 (forwards)") && checked.contains("guards.cc:14 (backwards)"), "{checked}");
+}
+
+/// It is told at once; the program hangs on, as it would alone, and the take is complete.
+#[test]
+fn a_program_that_deadlocks_hangs_unless_it_is_to_stop() {
+    let place = Place::new("hangs", "deadlock/itself");
+    let mut command = place.kit.retake(&place.dir);
+    command.args(["record", "-o", "take", "--"]).arg(&place.program).current_dir(&place.dir);
+    let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let lines = BufReader::new(child.stderr.take().expect("its messages")).lines();
+    let mut lines = lines.map(|line| line.expect("text"));
+    assert!(lines.any(|line| line == "retake: deadlock: thread 0 waits for itself"), "nothing was told");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(child.try_wait().expect("it can be asked").is_none(), "it does not hang");
+    let ended = std::process::Command::new("kill").arg(child.id().to_string()).status().expect("kill");
+    assert!(ended.success() && lines.any(|line| line.contains("exit 143 (SIGTERM)")));
+    child.wait().expect("it ends");
+    let replayed = place.retake(&["replay", "take"], false);
+    let told = replayed.stderr.contains("retake: deadlock: thread 0 waits for itself");
+    assert!(replayed.ended == 143 && told, "{}: {}", replayed.ended, replayed.stderr);
+}
+
+/// `-v` tells who runs in each step, and what it does then.
+#[test]
+fn each_step_is_told_if_asked_for() {
+    let place = Place::new("verbose", "one_thread");
+    let outcome = place.retake(&["follow", "0,0,1,1,0", "-v", "--then", "stop"], true);
+    followed(&outcome, "0,0,1,1,0");
+    let told: Vec<&str> = outcome.stderr.lines().filter_map(|line| line.strip_prefix("retake: step ")).collect();
+    let starts =
+        ["1: thread 0 (0): ", "2: thread 0 (0): ", "3: thread 1 (0.1): ", "4: thread 1 (0.1): ", "5: thread 0 (0): "];
+    assert_eq!(told.len(), starts.len(), "{}", outcome.stderr);
+    assert!(told.iter().zip(starts).all(|(line, start)| line.starts_with(start)), "{}", outcome.stderr);
 }
 
 /// The order of a deadlock, followed, ends in it.

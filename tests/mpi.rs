@@ -11,6 +11,8 @@ mod hosts;
 mod jobs;
 #[path = "mpi/libraries.rs"]
 mod libraries;
+#[path = "mpi/rows.rs"]
+mod rows;
 #[path = "mpi/shown.rs"]
 mod shown;
 

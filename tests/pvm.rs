@@ -6,8 +6,10 @@
 
 #[path = "pvm/alone.rs"]
 mod alone;
+#[path = "pvm/hosts.rs"]
+mod hosts;
 
-use retake_testkit::{Fixture, Kit, Outcome, Test, run, run_all};
+use retake_testkit::{Fixture, Kit, Limits, Outcome, Test, run, run_all};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -49,12 +51,21 @@ fn main() -> ExitCode {
     tests.push(Test::new("another_order_of_calls_is_told", changed_program_is_told));
     tests.push(Test::new("a_fortran_program_comes_back", fortran_comes_back));
     tests.push(Test::new("three_hosts_on_one_machine", three_hosts));
+    tests.push(Test::new("tasks_on_hosts_apart", hosts::apart));
+    tests.push(Test::new("tasks_on_hosts_apart_are_told", hosts::apart_is_told));
     tests.push(Test::new("tablix2_comes_back", tablix));
     for program in ["recv_any", "ring", "group_collect"] {
         tests.push(Test::new(format!("each_task_alone_{program}"), move || alone::comes_back(program, "20")));
     }
-    for program in ["context", "enrol_again", "killed", "machine", "mailbox", "mcast", "options", "precv", "signal"] {
+    for program in
+        ["context", "enrol_again", "group_leave", "killed", "machine", "mailbox", "mcast", "options", "precv", "signal"]
+    {
         tests.push(Test::new(format!("each_task_alone_{program}"), move || alone::comes_back(program, "2")));
+    }
+    let later =
+        ["alone", "recv_any", "ring", "group_collect", "context", "enrol_again", "killed", "machine", "mailbox"];
+    for program in later.into_iter().chain(["mcast", "options", "precv", "probe", "signal"]) {
+        tests.push(Test::new(format!("each_task_alone_later_{program}"), move || alone::comes_back_later(program)));
     }
     tests.push(Test::new("each_task_alone_prints_the_same", alone::prints_the_same));
     tests.push(Test::new("a_task_alone_that_differs", alone::differs));
@@ -289,27 +300,32 @@ fn three_hosts() -> Result<(), String> {
                   export PVM_TMP=$PVM_TMP/$host; mkdir -p $PVM_TMP\n\
                   exec unshare -u sh -c \"hostname $host; exec $*\"\n";
     write("rsh", remote)?;
-    let program = kit.compile(&fixture("hosts_order")?)?;
-    let (take, retake) = (scratch.join("take"), env!("CARGO_BIN_EXE_retake"));
+    // A master and its slaves, a ring, and groups.
+    let compile = |name| kit.compile(&fixture(name)?);
+    let programs = [compile("hosts_order")?, compile("ring")?, compile("group_join")?];
+    let programs: Vec<_> = programs.iter().map(|program| program.to_string_lossy()).collect();
+    let retake = env!("CARGO_BIN_EXE_retake");
     // Standard output of the recording, then of each replay, must be the same.
     let script = format!(
         "set -e\nmount --bind {dir}/hosts /etc/hosts\nhostname nodea\npvmd -nnodea >/dev/null 2>&1 &\n\
          for i in $(seq 500); do [ -s {dir}/pvmd.0 ] && break; sleep 0.02; done\n\
          printf 'add nodeb nodec\\nconf\\nquit\\n' | pvm >{dir}/conf\n\
          grep -q nodec {dir}/conf\n\
-         {retake} record -o {take} -- {program} >recorded\n\
-         for i in $(seq 20); do {retake} replay {take} >replayed; cmp recorded replayed; done\n\
-         cat recorded\necho halt | pvm >/dev/null 2>&1 || true\n",
+         for program in {programs}; do\n\
+         take=take-${{program##*/}}; {retake} record -o $take -- $program >recorded; cat recorded\n\
+         for i in $(seq 20); do {retake} replay $take >replayed; cmp recorded replayed; done\ndone\n\
+         echo halt | pvm >/dev/null 2>&1 || true\n",
         dir = place.dir.display(),
-        take = take.display(),
-        program = program.display(),
+        programs = programs.join(" "),
     );
     write("script", &script)?;
     let mut command = Command::new("unshare");
     command.args(["-r", "-m", "-u", "sh"]).arg(place.dir.join("script")).current_dir(&scratch);
     command.envs(place.variables()).env("PVM_RSH", shell).env("PVM_DPATH", "/usr/bin/pvmd");
     command.env("XDG_STATE_HOME", scratch.join("state"));
-    let outcome = run(&mut command, &scratch, kit.limits)?;
+    // Three programs, and twenty replays of each.
+    let limits = Limits { wait_ms_max: kit.limits.wait_ms_max * 8 };
+    let outcome = run(&mut command, &scratch, limits)?;
     let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
     let hosts = ["nodea", "nodeb", "nodec"].iter().all(|host| text.contains(host));
     must(outcome.ended == 0 && hosts, &format!("not the same on three hosts:\n{text}"), &outcome)

@@ -288,6 +288,29 @@ fn a_killed_program_is_replayed_to_where_it_was() {
     place.end();
 }
 
+/// Looking again and again must not pass for work.
+#[test]
+fn a_replay_that_stands_still_is_told_when_the_patience_is_over() {
+    let place = Place::new("still", "still");
+    let recorded = place.run("exec $retake record -o take -- $program");
+    assert_eq!(recorded.ended, 0, "{}", recorded.stderr);
+    let replayed = place.run("exec $retake replay --patience 6 take -- $program still");
+    assert_eq!(replayed.ended, 121, "{}", replayed.stderr);
+    says(&replayed, &["stuck: thread 0.1", "outside of Retake"]);
+    place.end();
+}
+
+/// The parent only waits, for longer than the patience.
+#[test]
+fn a_process_that_works_is_not_stuck() {
+    let place = Place::new("slow", "slow");
+    let recorded = place.run("exec $retake record -o take -- $program");
+    assert_eq!(recorded.ended, 0, "{}", recorded.stderr);
+    let replayed = place.run("exec $retake replay --patience 2 take -- $program 5");
+    assert_eq!((replayed.ended, text(&replayed)), (0, text(&recorded)), "{}", replayed.stderr);
+    place.end();
+}
+
 #[test]
 fn three_hundred_children() {
     let place = Place::new("children", "children");
@@ -318,6 +341,16 @@ fn bursts_of_signals_are_all_handled() {
         place.same(None);
         place.end();
     }
+}
+
+#[test]
+fn a_signal_to_the_whole_group_comes_once() {
+    let place = Place::new("group", "group");
+    // In a session of its own, so that the test is not in the group.
+    let bare = place.run("exec setsid -w $program");
+    let recorded = place.run("exec setsid -w $retake record -o take -- $program");
+    unharmed(&bare, &recorded);
+    place.end();
 }
 
 #[test]

@@ -145,6 +145,8 @@ fn the_library_links_little() {
         "retake-explore",
         "retake-tape",
         "retake-trace",
+        // Signs for NKeys; rustls links it anyway. Both with the feature `nats` alone.
+        "ring",
         "rustls",
         "serde",
         "serde_json",

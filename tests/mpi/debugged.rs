@@ -51,4 +51,25 @@ impl Jobs {
         let told = nobody.ended == 125 && nobody.stderr.contains("--gdb rank:0");
         must(told, "no rank is proposed", &nobody)
     }
+
+    /// Rank 0 is held inside the library, where it waits for a message, and the others wait for it, far longer than a replay
+    /// may stand still: nobody calls it stuck.
+    pub fn held_for_long(&self) -> Said {
+        let (kit, scratch) = self.begin("held")?;
+        let program = self.compiled(ALL[0], "recv_any")?;
+        let recorded =
+            kit.record(Path::new(ALL[0].run), &["-np", "4", &program].map(str::to_string), &scratch.join("take"))?;
+        must(recorded.ended == 0, "the recording failed", &recorded)?;
+        let script = "retake-goto rank:0:20\nbreak ompi_request_default_test\ncontinue\nbacktrace 1\nshell sleep 6\n\
+                      delete\ncontinue\n";
+        fs::write(scratch.join("script.gdb"), script).map_err(|e| e.to_string())?;
+        let mut command = kit.retake(&scratch);
+        command.args(["replay", "--patience", "1", "take", "--gdb", "rank:0"]);
+        command.args(["--gdb-arg=-nx", "--gdb-arg=-batch", "--gdb-arg=-x", "--gdb-arg=script.gdb"]);
+        let debugged = run(&mut command, &scratch, kit.limits)?;
+        let printed = String::from_utf8_lossy(&debugged.stdout).into_owned();
+        must(printed.contains("#0 ") && printed.contains("ompi_request_default_test"), "it was not held", &debugged)?;
+        let order = String::from_utf8_lossy(&recorded.stdout).into_owned();
+        must(printed.contains(order.trim_end()), "the job did not end as it was recorded", &debugged)
+    }
 }

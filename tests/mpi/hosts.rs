@@ -121,7 +121,7 @@ impl Jobs {
         write(&scratch, "rsh", &remote)?;
         let (retake, run_by) = (env!("CARGO_BIN_EXE_retake"), mpi.run);
         let (library, reach) = match mpi.name {
-            "mpich5" => ("MPICH", format!("-launcher-exec {here}/rsh -hosts")),
+            "mpich" | "mpich5" => ("MPICH", format!("-launcher-exec {here}/rsh -hosts")),
             _ => ("Open MPI", format!("--mca plm_rsh_agent {here}/rsh --host")),
         };
         let job = format!("{run_by} {reach} nodea:2,nodeb:2 -np 4 {program}");

@@ -28,33 +28,49 @@ pub fn tests(root: &Path) -> Vec<Test> {
         }
     }
     for mpi in ALL.into_iter().chain(FIVES) {
+        add(format!("cxx_{}", mpi.name), Box::new(move |jobs| jobs.cxx(mpi)));
         add(format!("a_rank_alone_{}", mpi.name), Box::new(move |jobs| jobs.alone(mpi)));
+        add(format!("a_rank_alone_later_{}", mpi.name), Box::new(move |jobs| jobs.alone_later(mpi)));
     }
+    add("a_rank_alone_later_or_not".into(), Box::new(Jobs::alone_later_or_not));
     add("a_rank_alone_in_other_languages".into(), Box::new(Jobs::alone_in_other_languages));
     add("a_rank_alone_that_differs".into(), Box::new(Jobs::alone_differs));
     add("a_rank_alone_under_gdb".into(), Box::new(Jobs::alone_under_gdb));
     add("what_cannot_be_replayed_alone_is_told".into(), Box::new(Jobs::not_alone));
     add("python".into(), Box::new(Jobs::python));
+    // Not with an Open MPI: see docs/limits.md.
+    for mpi in [ALL[1], FIVES[1]] {
+        add(format!("python_{}", mpi.name), Box::new(move |jobs| jobs.python_of_pypi(mpi)));
+    }
     add("mplrs".into(), Box::new(Jobs::mplrs));
     add("hpcc".into(), Box::new(Jobs::hpcc));
     add("one_rank_under_gdb".into(), Box::new(Jobs::debugged));
+    add("one_rank_under_gdb_for_long".into(), Box::new(Jobs::held_for_long));
     for mpi in [ALL[0], FIVES[0], FIVES[1]] {
         add(format!("ranks_that_a_job_starts_{}", mpi.name), Box::new(move |jobs| jobs.spawned(mpi)));
     }
     add("ranks_that_a_job_starts_from_a_path".into(), Box::new(Jobs::spawned_from_a_path));
     add("ranks_on_two_hosts".into(), Box::new(Jobs::two_hosts));
-    for mpi in [ALL[0], FIVES[0], FIVES[1]] {
+    for mpi in [ALL[0], ALL[1], FIVES[0], FIVES[1]] {
         add(format!("ranks_on_hosts_apart_{}", mpi.name), Box::new(move |jobs| jobs.hosts_apart(mpi)));
     }
-    add("killed_rank".into(), Box::new(Jobs::killed_rank));
+    for mpi in ALL {
+        add(format!("killed_rank_{}", mpi.name), Box::new(move |jobs| jobs.killed_rank(mpi)));
+    }
     add("script_with_two_jobs".into(), Box::new(Jobs::script));
     add("another_number_of_ranks".into(), Box::new(Jobs::another_number));
     add("another_library".into(), Box::new(Jobs::another_library));
     add("another_receive".into(), Box::new(Jobs::another_receive));
     add("a_message_that_does_not_come".into(), Box::new(Jobs::missing_message));
+    add("a_rank_that_works_beside_its_waiting".into(), Box::new(Jobs::works_beside));
+    for mpi in [ALL[0], ALL[1], FIVES[0], FIVES[1]] {
+        add(format!("a_barrier_that_one_does_not_come_to_{}", mpi.name), Box::new(move |jobs| jobs.missing_rank(mpi)));
+    }
     add("messages_are_shown".into(), Box::new(Jobs::shown));
     add("messages_of_requests_are_shown".into(), Box::new(Jobs::shown_requests));
     add("what_is_not_replayed_is_told".into(), Box::new(Jobs::told));
+    add("a_job_linked_statically_is_told".into(), Box::new(Jobs::linked_statically));
+    add("every_function_has_a_row".into(), Box::new(Jobs::every_function_has_a_row));
     tests
 }
 
@@ -112,6 +128,18 @@ impl Jobs {
         self.same("python", ALL[0], &["-np", "4", "/usr/bin/python3", &script.to_string_lossy()], 5)
     }
 
+    /// PyPI's mpi4py, which finds its MPI library when it is loaded, and keeps it to itself.
+    fn python_of_pypi(&self, mpi: Mpi) -> Said {
+        mpi.must_be_there()?;
+        let (mut kit, scratch) = self.begin(&format!("python_{}", mpi.name))?;
+        mpi.settle(&mut kit);
+        let (python, library) = mpi.python(&scratch)?;
+        kit.environment.push(("LD_LIBRARY_PATH".into(), library));
+        let script = self.programs.join("any.py").to_string_lossy().into_owned();
+        let args = ["-np".to_string(), "4".into(), python, script];
+        kit.record_and_replay(Path::new(mpi.run), &args, &scratch, 5, Some(0))
+    }
+
     fn mplrs(&self) -> Said {
         let input = self.programs.join("cube.ine");
         self.same("mplrs", ALL[0], &["-np", "4", "mplrs", &input.to_string_lossy()], 5)
@@ -140,11 +168,60 @@ impl Jobs {
         Ok(())
     }
 
-    fn killed_rank(&self) -> Said {
-        let (kit, scratch) = self.begin("killed_rank")?;
-        let program = self.compiled(ALL[0], "killed")?;
+    /// A rank is killed; the replay comes as far in every rank, and ends so.
+    fn killed_rank(&self, mpi: Mpi) -> Said {
+        let (kit, scratch) = self.begin(&format!("killed_rank_{}", mpi.name))?;
+        let (program, take) = (self.compiled(mpi, "killed")?, scratch.join("take"));
+        let recorded = kit.record(Path::new(mpi.run), &["-np", "4", &program].map(str::to_string), &take)?;
+        must(recorded.ended == if mpi.name == "mpich" { 9 } else { 137 }, "the recording failed", &recorded)?;
+        // MPICH's launcher tells which process it was.
+        let told = |outcome: &Outcome| {
+            let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+            text.lines().filter(|line| !line.contains("PID ")).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let received = told(&recorded).first().map_or(0, |line| line.split_whitespace().count());
+        must(received == 41, "it was killed elsewhere", &recorded)?;
+        for _ in 0..5 {
+            let replayed = kit.replay(&take)?;
+            let same = replayed.ended == recorded.ended && told(&replayed) == told(&recorded);
+            must(same, &format!("not as recorded: {:?}", told(&recorded)), &replayed)?;
+        }
+        Ok(())
+    }
+
+    /// Debian's MPICH is there as an archive, too: nothing of it can be caught.
+    fn linked_statically(&self) -> Said {
+        let (kit, scratch) = self.begin("linked_statically")?;
+        let program = scratch.join("static").to_string_lossy().into_owned();
+        let mut make = Command::new("gcc");
+        make.arg("-I/usr/include/x86_64-linux-gnu/mpich").arg(self.programs.join("recv_any.c")).args(["-o", &program]);
+        make.arg("/usr/lib/x86_64-linux-gnu/libmpich.a")
+            .args(["-lucp", "-lucs", "-luct", "-lucm", "-lpmix", "-lhwloc"]);
+        let made = make.args(["-lpthread", "-lm", "-ldl", "-lrt"]).output().map_err(|e| e.to_string())?;
+        if !made.status.success() {
+            return Err(String::from_utf8_lossy(&made.stderr).into_owned());
+        }
         let args = ["-np", "4", &program].map(str::to_string);
-        kit.record_and_replay(Path::new(ALL[0].run), &args, &scratch, 5, Some(137))
+        let recorded = kit.record(Path::new(ALL[1].run), &args, &scratch.join("take"))?;
+        let told = "none of 4 ranks was seen to call MPI: they do not use it, or are linked statically with it";
+        must(recorded.ended == 0 && recorded.stderr.contains(told), "it is not told", &recorded)
+    }
+
+    /// A C++ program whose threads meet at a lock between its messages.
+    fn cxx(&self, mpi: Mpi) -> Said {
+        mpi.must_be_there()?;
+        let (mut kit, scratch) = self.begin(&format!("cxx_{}", mpi.name))?;
+        mpi.settle(&mut kit);
+        let program = scratch.join("any").to_string_lossy().into_owned();
+        let compiler = mpi.cc.replace("mpicc", "mpicxx");
+        let mut make = Command::new(&compiler);
+        let made = make.args(["-O1", "-g", "-pthread", "-o", &program]).arg(self.programs.join("any.cpp")).output();
+        let made = made.map_err(|e| format!("{compiler}: {e}"))?;
+        if !made.status.success() {
+            return Err(String::from_utf8_lossy(&made.stderr).into_owned());
+        }
+        let args = ["-np", "4", &program].map(str::to_string);
+        kit.record_and_replay(Path::new(mpi.run), &args, &scratch, 20_u32.div_ceil(mpi.part), Some(0))
     }
 
     fn script(&self) -> Said {
@@ -208,6 +285,44 @@ impl Jobs {
         must(recorded.ended == 0, "the recording failed", &recorded)?;
         let replayed = self.replayed_in(&kit, &scratch, "WAY=fewer", &program)?;
         must(replayed.ended == 121 && replayed.stderr.contains("for a message from"), "a missing message", &replayed)
+    }
+
+    /// All ranks wait inside MPI, for longer than the patience, and a thread of one works.
+    fn works_beside(&self) -> Said {
+        let (kit, scratch) = self.begin("works_beside")?;
+        let program = self.compiled(ALL[1], "beside")?;
+        let args = ["-np", "2", &program].map(str::to_string);
+        let recorded = kit.record(Path::new(ALL[1].run), &args, &scratch.join("take"))?;
+        must(recorded.ended == 0, "the recording failed", &recorded)?;
+        let mut command = kit.retake(&scratch);
+        command.args(["replay", "--patience", "3", "take", "--", ALL[1].run, "-np", "2", &program, "6"]);
+        let replayed = run(&mut command, &scratch, kit.limits)?;
+        must(replayed.ended == 0, "a rank that works is called stuck", &replayed)
+    }
+
+    /// Two ranks stand in a barrier, and the third in `MPI_Finalize`: calls that do not come back to look.
+    fn missing_rank(&self, mpi: Mpi) -> Said {
+        let (mut kit, scratch) = self.begin(&format!("missing_rank_{}", mpi.name))?;
+        mpi.settle(&mut kit);
+        let program = self.compiled(mpi, "changed")?;
+        let args = ["-np", "3", &program].map(str::to_string);
+        let recorded = kit.record(Path::new(mpi.run), &args, &scratch.join("take"))?;
+        must(recorded.ended == 0, "the recording failed", &recorded)?;
+        let mut command = kit.retake(&scratch);
+        command.args(["replay", "--patience", "5", "take", "--", mpi.run]);
+        match mpi.name.contains("openmpi") {
+            true => command.args(["-x", "WAY=apart"]),
+            false => command.args(["-genv", "WAY", "apart"]),
+        };
+        let replayed = run(command.args(["-np", "3", &program]), &scratch, kit.limits)?;
+        must(replayed.ended == 121, "a barrier that one does not come to", &replayed)?;
+        let told = |rank: u32| {
+            let rank = format!("rank:{rank} ");
+            let lines: Vec<&str> = replayed.stderr.lines().filter(|line| line.contains(&rank)).collect();
+            lines.iter().any(|line| line.contains("inside MPI"))
+                && lines.iter().any(|line| line.contains("changed.c:") && line.contains("(main)"))
+        };
+        must((0..3).all(told), "not all ranks are told", &replayed)
     }
 
     /// Replays the take in `scratch` with a variable of the launcher's own set, which ranks inherit.

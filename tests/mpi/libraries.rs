@@ -3,7 +3,8 @@
 //! More ranks than processors, as root, and over shared memory only; over loopback where that does not reach.
 
 use retake_testkit::{Kit, MPI_VARIABLES};
-use std::path::Path;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
 /// One MPI: its name, and its compiler and launcher.
 #[derive(Clone, Copy)]
@@ -51,6 +52,24 @@ impl Mpi {
         tell(kit, &[("OMPI_MCA_btl", ways), ("OMPI_MCA_btl_tcp_if_include", "lo")]);
         // MPICH's other transport does not reach them, whatever it is told.
         tell(kit, &[("MPIR_CVAR_CH4_NETMOD", "ofi"), ("FI_PROVIDER", "tcp")]);
+    }
+
+    /// A Python with an mpi4py that can use any MPI library, and the folder in which it finds this one.
+    pub fn python(self, scratch: &Path) -> Result<(String, PathBuf), String> {
+        let python = installed!("mpi4py/bin/python");
+        if !Path::new(python).exists() {
+            return Err(format!("no {python}: run `tests/mpi/install target/mpi5`"));
+        }
+        let library = match self.name {
+            "mpich5" => PathBuf::from(installed!("mpich/lib")),
+            _ => {
+                // Debian's has another name than everybody else's.
+                let debians = "/usr/lib/x86_64-linux-gnu/libmpich.so.12";
+                symlink(debians, scratch.join("libmpi.so.12")).map_err(|e| format!("{debians}: {e}"))?;
+                scratch.to_owned()
+            }
+        };
+        Ok((python.into(), library))
     }
 
     /// Why there is none, if there is none.

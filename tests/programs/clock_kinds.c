@@ -9,7 +9,7 @@
 int main(void) {
     static const clockid_t kinds[] = {CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID,
                                       CLOCK_MONOTONIC_RAW, CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE, CLOCK_BOOTTIME,
-                                      CLOCK_TAI};
+                                      CLOCK_TAI, CLOCK_REALTIME_ALARM, CLOCK_BOOTTIME_ALARM};
     for (int round = 0; round < 20; round++) {
         struct timespec at;
         for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {

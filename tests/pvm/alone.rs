@@ -32,6 +32,26 @@ impl Recorded {
         Ok(Recorded { place, scratch, outcome })
     }
 
+    /// The same of a program that was recorded without contents: they are kept while it is replayed, under another daemon
+    /// that gives other ids.
+    fn later(test: &str, command: &[&str]) -> Result<Recorded, String> {
+        let place = Place::new()?;
+        let machine = Machine::start(&place)?;
+        let kit = place.kit();
+        let scratch = kit.scratch(test)?;
+        let outcome = retake(&kit, &scratch, &[&["record", "-q", "-o", "light", "--"], command].concat())?;
+        must(outcome.ended == 0, "the recording failed", &outcome)?;
+        // Ids are given out one behind the other.
+        retake(&kit, &scratch, &[&["record", "-q", "-o", "other", "--"], command].concat())?;
+        let full = retake(&kit, &scratch, &["replay", "--full", "light", "-o", "take"])?;
+        let fits = full.ended == 0 && full.stderr.contains("next: retake replay --only task:0");
+        must(fits && full.stdout == outcome.stdout, "it is not made full", &full)?;
+        let whole = retake(&kit, &scratch, &["replay", "take"])?;
+        must(whole.ended == 0 && whole.stdout == outcome.stdout, "the full take is another", &whole)?;
+        drop(machine);
+        Ok(Recorded { place, scratch, outcome })
+    }
+
     fn retake(&self, args: &[&str]) -> Result<Outcome, String> {
         retake(&self.place.kit(), &self.scratch, args)
     }
@@ -66,6 +86,17 @@ fn same(expected: &str, found: &str) -> Result<(), String> {
 pub fn comes_back(name: &str, times: &str) -> Result<(), String> {
     let recorded = Recorded::new(&format!("alone_{name}"), &[&compiled(name)?])?;
     for (task, printed) in recorded.each_alone(times)? {
+        if task == "0" {
+            same(&text(&recorded.outcome), &printed)?;
+        }
+    }
+    Ok(())
+}
+
+/// The same of a take that was made full by a replay.
+pub fn comes_back_later(name: &str) -> Result<(), String> {
+    let recorded = Recorded::later(&format!("later_{name}"), &[&compiled(name)?])?;
+    for (task, printed) in recorded.each_alone("2")? {
         if task == "0" {
             same(&text(&recorded.outcome), &printed)?;
         }
@@ -145,6 +176,7 @@ pub fn refused() -> Result<(), String> {
         must(refused.ended == 125 && refused.stderr.contains(words), &format!("{task} is not refused"), &refused)
     };
     refuse("task:0.1.2", "light", "retake record --full")?;
+    refuse("task:0.1.2", "light", "retake replay --full")?;
     refuse("task:0.1.5", "light", "has no task 0.1.5, but 0, 0.1.1, 0.1.2, 0.1.3, 0.1.4")?;
     let other = retake(&kit, &scratch, &["record", "-q", "--full", "-o", "other", "--", "/bin/true"])?;
     must(other.ended == 0, "the recording failed", &other)?;

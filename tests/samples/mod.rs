@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // each test file uses some of it
 
+use retake_testkit::Nats;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,3 +48,34 @@ pub fn compile(source: &str, to: &Path, link: &[&str]) {
 /// Found before whatever `LD_LIBRARY_PATH` leads to, which under cargo is another build.
 pub const SHARED: [&str; 3] = ["-LLIBRARIES", "-Wl,-rpath,LIBRARIES,--disable-new-dtags", "-lretake"];
 pub const STATIC: [&str; 3] = ["LIBRARIES/libretake.a", "-ldl", "-lm"];
+
+/// The participants of the samples.
+pub const PARTICIPANTS: [&str; 4] = ["server", "client1", "client2a", "client2b"];
+
+/// What carries messages, as variables.
+pub type Over = Vec<(&'static str, String)>;
+
+/// Nothing need be said.
+pub const UNIX: Over = Vec::new();
+
+pub fn over(transport: &str) -> Over {
+    vec![("RETAKE_TRANSPORT", transport.into()), ("RETAKE_SECRET", "a secret for the samples".into())]
+}
+
+/// An address for each participant, on a loopback net that no other test has.
+pub fn tcp(number: u8) -> Over {
+    let [_, _, a, b] = std::process::id().to_be_bytes();
+    let address = |(at, name): (usize, &str)| format!("{name}=127.{}.{a}.{b}:{}", 200 + number, 7001 + at);
+    over(&format!("tcp:{}", PARTICIPANTS.into_iter().enumerate().map(address).collect::<Vec<_>>().join(",")))
+}
+
+/// A nats-server on a loopback net that no other test has, which wants a password.
+pub fn nats(number: u8, options: &[&str]) -> Nats {
+    let [_, _, a, b] = std::process::id().to_be_bytes();
+    let options = [&["--user", "retake", "--pass", "samples"], options].concat();
+    Nats::start(&format!("127.{}.{a}.{b}:4222", 210 + number), &options)
+}
+
+pub fn nats_at(nats: &Nats) -> Over {
+    over(&format!("nats://retake:samples@{}", nats.address))
+}

@@ -3,9 +3,13 @@
 //! The container, the growing of the file and the shared map are the engine's: what is written survives the death of the
 //! program. A full disk ends the recording, never the program.
 
+use crate::descriptors;
 use crate::error::{Error, Result};
+use crate::forked;
 use crate::mode::Settings;
 use crate::noting::Receive;
+use crate::wire::Fd;
+use libc::c_int;
 use retake_engine::store::{Beginning, Store};
 use retake_engine::sys;
 use retake_engine::writer::Writer;
@@ -38,6 +42,8 @@ pub struct Capture {
     taken_in: u64,
     /// The last event of the run of receives that found nothing, if it was the last line.
     nothing: u64,
+    /// The file, open for contents that stand apart, and which one it is.
+    apart: Option<(Fd, (u64, u64))>,
 }
 
 // SAFETY: the pointers lead into maps of the capture's own.
@@ -135,6 +141,7 @@ impl Capture {
             taken: BTreeMap::new(),
             taken_in: 0,
             nothing: 0,
+            apart: None,
         })
     }
 
@@ -183,14 +190,32 @@ impl Capture {
         if self.cut {
             return;
         }
-        // SAFETY: the store has a file.
-        match unsafe { self.store.write_apart(contents) } {
+        // SAFETY: the store has a file, and this is it.
+        match self.descriptor().and_then(|fd| unsafe { self.store.write_apart(fd, contents) }) {
             Ok(at) => {
                 let (length, crc) = (contents.len() as u64, crc32c(0, contents));
                 self.line(event, &Line::Apart { at, length, crc });
             }
             Err(_) => self.cut_short(),
         }
+    }
+
+    /// The file, open for writing. A program may close any descriptor, and open something else under its number: so it is looked
+    /// at before each use, which is cheaper than to open it.
+    fn descriptor(&mut self) -> std::result::Result<c_int, c_int> {
+        let which = |fd: c_int| descriptors::told(fd).map(|told| (told.st_dev, told.st_ino));
+        if let Some((fd, file)) = &self.apart
+            && which(fd.0) == Some(*file)
+        {
+            return Ok(fd.0);
+        }
+        // Whatever has its number now is the program's.
+        if let Some((fd, _)) = self.apart.take() {
+            forked::closed(fd.0);
+        }
+        let fd = Fd::new(self.store.open_apart()? as isize)?;
+        let file = which(fd.0).ok_or(libc::EBADF)?;
+        Ok(self.apart.insert((fd, file)).0.0)
     }
 
     /// One more receive that found nothing: a run of them costs one line.
@@ -284,6 +309,38 @@ impl Drop for Capture {
 mod tests {
     use super::*;
     use retake_tape::reader::Tape;
+
+    /// Whatever a program does with descriptors that it finds, contents come on the tape and nowhere else.
+    #[test]
+    fn a_descriptor_that_the_program_takes_is_left_to_it() {
+        let scratch = std::env::temp_dir().join(format!("retake-taken-over-{}", std::process::id()));
+        std::fs::create_dir_all(&scratch).unwrap();
+        let mut capture = Capture::create(&scratch, PART_ENDING, "me", 1, true).unwrap();
+        let (contents, other) = (vec![7; LARGE], scratch.join("other"));
+        let mut keep = |event: u64| {
+            capture.line(event, &Line::Value(1, b"the line before"));
+            capture.contents(event, &contents);
+            capture.commit(event);
+            capture.apart.as_ref().map(|(fd, _)| fd.0).unwrap()
+        };
+        let before = keep(1);
+        assert_eq!(keep(2), before, "it stays open");
+        let file = std::fs::File::create(&other).unwrap();
+        // SAFETY: the program takes the number.
+        assert_eq!(unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&file), before) }, before);
+        assert_ne!(keep(3), before);
+        assert_eq!(std::fs::metadata(&other).unwrap().len(), 0);
+        // SAFETY: the number is the program's, and open: the library has not closed it.
+        assert_eq!(unsafe { libc::close(before) }, 0);
+        let tape = Tape::new(std::fs::read(scratch.join(format!("me{PART_ENDING}"))).unwrap()).unwrap();
+        let (mut payload, mut found) = (tape.payload(&tape.threads[0]), 0);
+        while let Some((_, line)) = payload.next_line().unwrap() {
+            found += usize::from(matches!(line, Line::Contents(kept) if kept == contents));
+        }
+        assert_eq!(found, 3);
+        drop(capture);
+        std::fs::remove_dir_all(&scratch).unwrap();
+    }
 
     /// What is kept in place is on the tape at any moment, however the process ends, and whatever chunks there are.
     #[test]

@@ -13,6 +13,8 @@
 
 use crate::error::{Error, Result};
 use crate::frame::is_name;
+#[cfg(feature = "nats")]
+use crate::nats::Key;
 use crate::proof::{SECRET_MIN, Secret};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
@@ -41,7 +43,11 @@ pub struct Nats {
     pub servers: Vec<NatsServer>,
     /// What a connection shows, as fields of CONNECT.
     pub login: Vec<(&'static str, String)>,
+    /// What it signs with.
+    pub key: Option<Key>,
     pub papers: Papers,
+    /// Hands are shaken before a server has said anything.
+    pub tls_first: bool,
 }
 
 #[cfg(feature = "nats")]
@@ -157,8 +163,9 @@ fn nats(_: &str) -> std::result::Result<Carrier, String> {
     Err("this build of the library has no NATS: build package `retake` with --features nats".into())
 }
 
-/// `nats://[USER:PASSWORD@|TOKEN@]HOST[:PORT]`, or several, with commas between, or `tls://`; NATS_USER, NATS_PASSWORD and
-/// NATS_TOKEN say what the address does not. NATS_CA, NATS_CERT and NATS_KEY name files; whoever gives them means TLS.
+/// `nats://[USER:PASSWORD@|TOKEN@]HOST[:PORT]`, or several, with commas between, or `tls://`; NATS_USER, NATS_PASSWORD,
+/// NATS_TOKEN, NATS_NKEY and NATS_CREDS say what the address does not. NATS_CA, NATS_CERT and NATS_KEY name files; whoever gives
+/// them, or sets NATS_TLS_FIRST, means TLS.
 #[cfg(feature = "nats")]
 fn nats(words: &str) -> std::result::Result<Carrier, String> {
     let given = |name| std::env::var(name).ok().filter(|value: &String| !value.trim().is_empty());
@@ -168,6 +175,13 @@ fn nats(words: &str) -> std::result::Result<Carrier, String> {
         (None, _, Some(token)) => vec![("auth_token", token)],
         _ => Vec::new(),
     };
+    let key = match (given("NATS_CREDS"), given("NATS_NKEY")) {
+        (Some(_), Some(_)) => return Err("NATS_CREDS and NATS_NKEY both say who we are: unset one".into()),
+        (Some(file), None) => Some(Key::of_credentials(Path::new(&file))?),
+        (None, Some(file)) => Some(Key::of_seed_file(Path::new(&file))?),
+        (None, None) => None,
+    };
+    let tls_first = given("NATS_TLS_FIRST").is_some_and(|word| !["0", "false"].contains(&&*word));
     let papers = Papers {
         authority: given("NATS_CA").map(PathBuf::from),
         certificate: match (given("NATS_CERT"), given("NATS_KEY")) {
@@ -182,7 +196,7 @@ fn nats(words: &str) -> std::result::Result<Carrier, String> {
             .split_once("://")
             .filter(|(scheme, _)| ["nats", "tls"].contains(scheme))
             .ok_or("nats://HOST:PORT, or tls://HOST:PORT, or several with commas between")?;
-        let tls = scheme == "tls" || papers != Papers::default();
+        let tls = scheme == "tls" || tls_first || papers != Papers::default();
         let (who, host) = place.rsplit_once('@').unwrap_or(("", place));
         let host = host.trim_end_matches('/');
         let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
@@ -194,7 +208,7 @@ fn nats(words: &str) -> std::result::Result<Carrier, String> {
             None => {}
         }
     }
-    Ok(Carrier::Nats(Nats { servers, login, papers }))
+    Ok(Carrier::Nats(Nats { servers, login, key, papers, tls_first }))
 }
 
 /// `%40` is `@`, as in addresses of all kinds.

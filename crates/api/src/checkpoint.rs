@@ -6,7 +6,8 @@
 //! copy that belongs to it. The copy is no child of the participant, whose program may wait for children of its own.
 //!
 //! A process with several threads cannot be copied whole, and neither can two participants be in one: then the tape goes on
-//! from where it began, and it is said why.
+//! from where it began, and it is said why. Threads of the library's own do not count: what is played needs none of them, and
+//! they stand still while the copy is made ([`parked`]).
 
 use crate::asleep::{self, Bed, Fork};
 use crate::capture::{Capture, part_name};
@@ -15,6 +16,7 @@ use crate::follow::Follow;
 use crate::forked;
 use crate::inbox::Inbox;
 use crate::mode::{self, Mode, Settings};
+use crate::parked::{self, Halt};
 use crate::participant::{Participant, Tape};
 use crate::real;
 use crate::report::Reporter;
@@ -47,7 +49,7 @@ pub struct Checkpoints {
 
 /// Why there is no checkpoint now.
 enum Not {
-    /// The library is still sending with a thread of its own: soon.
+    /// A thread of the library's own is just leaving, or is at work: soon.
     Yet,
     Possible(String),
 }
@@ -128,7 +130,7 @@ impl Participant {
     }
 
     fn lay_down(&mut self, plan: &mut Checkpoints) -> Result<(), Not> {
-        self.is_alone()?;
+        let halt = alone()?;
         let fork = plan.fork.ok_or_else(|| Not::Possible("the C library has no _Fork".into()))?;
         let made = self.prepare(plan)?;
         let part = part_name(&self.name, plan.life);
@@ -149,31 +151,18 @@ impl Participant {
         }
         match copied(fork) {
             Some(true) => {
+                parked::begin_afresh();
                 descriptors::close(made.leash[1]);
                 descriptors::close(made.ready[0]);
                 std::mem::forget(made.capture);
                 self.play_tail(plan, bed);
                 Ok(())
             }
-            made_one => self.go_on(plan, made, made_one == Some(false)),
+            made_one => {
+                drop(halt);
+                self.go_on(plan, made, made_one == Some(false))
+            }
         }
-    }
-
-    /// Whether this process can be copied whole.
-    fn is_alone(&self) -> Result<(), Not> {
-        let participants = forked::PRESENT.load(Relaxed);
-        if participants > 1 {
-            return Err(Not::Possible(format!("{participants} participants are in its process")));
-        }
-        let mut threads = 0;
-        sys::each_task(|_| threads += 1);
-        if threads > 1 && self.transport.as_ref().is_some_and(|transport| transport.backlog() > 0) {
-            return Err(Not::Yet);
-        }
-        if threads > 1 {
-            return Err(Not::Possible(format!("its process has {threads} threads, and a copy would have only one")));
-        }
-        Ok(())
     }
 
     fn prepare(&self, plan: &Checkpoints) -> Result<Made, Not> {
@@ -246,10 +235,23 @@ impl Participant {
     }
 }
 
+/// Whether this process can be copied whole: nobody else of the program is in it. Threads of the library's own are halted.
+fn alone() -> Result<Halt, Not> {
+    let participants = forked::PRESENT.load(Relaxed);
+    if participants > 1 {
+        return Err(Not::Possible(format!("{participants} participants are in its process")));
+    }
+    let halt = Halt::new().ok_or(Not::Yet)?;
+    match halt.others().ok_or(Not::Yet)? {
+        0 | 1 => Ok(halt),
+        threads => Err(Not::Possible(format!("its process has {threads} threads, and a copy would have only one"))),
+    }
+}
+
 /// Copies this process: true in the copy, false here. The copy is nobody's child.
 fn copied(fork: Fork) -> Option<bool> {
     // SAFETY: a child without a signal at its end, so that the program does not see it; it shares no memory, and makes one
-    // call of libc, which may be made in the child of a process that has one thread.
+    // call of libc, which may be made in the child of a process whose other threads are in the middle of nothing.
     unsafe {
         let between = sys::clone(0, 0, 0, 0);
         if between == 0 {

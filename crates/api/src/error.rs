@@ -29,7 +29,12 @@ pub enum Error {
     /// The setting of `RETAKE_MODE`, or of another variable, makes no sense.
     Setting(String),
     /// The system refused.
-    System { what: &'static str, errno: i32 },
+    System {
+        /// What was to be done.
+        what: &'static str,
+        /// The system's number for why it could not be.
+        errno: i32,
+    },
 }
 
 impl fmt::Display for Error {

@@ -1,5 +1,6 @@
 //! A forked child must not keep its parent's connections open: partners would never see the parent end.
 
+use crate::parked;
 use libc::c_int;
 use retake_engine::sys;
 use std::sync::Once;
@@ -24,6 +25,7 @@ pub fn generation() -> i32 {
 extern "C" fn in_child() {
     GENERATION.fetch_add(1, Relaxed);
     PRESENT.store(0, Relaxed);
+    parked::begin_afresh();
     let_go();
 }
 

@@ -63,7 +63,10 @@ impl Arrived {
 pub struct Inbox {
     pub senders: Vec<Sender>,
     queue: VecDeque<Arrived>,
+    /// Replies to the call that was made last, one of each sender; others come too late, or to nobody, and are dropped.
     replies: VecDeque<Arrived>,
+    /// The id of that call.
+    calling: u64,
     /// Ways whose other end is gone.
     lost: Vec<Way>,
     /// Frames so far: tells whether anything moves.
@@ -98,7 +101,11 @@ impl Inbox {
                 let gap = std::mem::take(&mut known.missing) || shows && !told;
                 known.last = head.seq;
                 let arrived = Arrived { sender, head, body, start, stamp, gap };
-                if head.kind == Kind::Reply { self.replies.push_back(arrived) } else { self.queue.push_back(arrived) }
+                if head.kind != Kind::Reply {
+                    self.queue.push_back(arrived);
+                } else if head.id == self.calling && !self.replies.iter().any(|first| first.sender == sender) {
+                    self.replies.push_back(arrived);
+                }
             }
             Arrival::Missing(source) => {
                 for sender in self.senders.iter_mut().filter(|sender| sender.source == source) {
@@ -165,6 +172,12 @@ impl Inbox {
         self.queue.remove(at)
     }
 
+    /// A call is about to be made: whatever comes to earlier ones comes too late.
+    pub fn calls(&mut self, id: u64) {
+        self.replies.clear();
+        self.calling = id;
+    }
+
     /// The reply to our message `id` from `name`. Replies that nobody waits for any more are dropped.
     pub fn reply(&mut self, name: &str, id: u64) -> Option<Arrived> {
         let senders = &self.senders;
@@ -178,6 +191,11 @@ impl Inbox {
     /// Whoever of this name sends to us now, if anybody does.
     fn sender(&self, name: &str) -> Option<&Sender> {
         self.senders.iter().rfind(|sender| *sender.name == *name && !sender.past)
+    }
+
+    /// Where whatever comes from the participant of this name will come in, if it has sent anything.
+    pub fn source(&self, name: &str) -> Option<Source> {
+        self.sender(name).filter(|sender| !sender.ended).map(|sender| sender.source)
     }
 
     /// A new way was opened to that name: those who ended before do not count any more.
@@ -264,6 +282,7 @@ mod tests {
     fn replies_wait_for_their_call() {
         let mut inbox = Inbox::default();
         met(&mut inbox, 0, "a");
+        inbox.calls(6);
         for (seq, id) in [(1, 4), (2, 6)] {
             inbox.take(frame(0, Kind::Reply, seq, id), None);
         }
@@ -272,6 +291,24 @@ mod tests {
         assert!(inbox.reply("a", 6).is_some());
         assert!(inbox.reply("a", 4).is_none(), "a late reply is dropped");
         assert!(ids(&mut inbox, None).is_empty());
+    }
+
+    /// Whoever calls again and again, and gets every reply too late, does not gather them; neither does one who never calls.
+    #[test]
+    fn replies_to_nobody_take_no_memory() {
+        let mut inbox = Inbox::default();
+        met(&mut inbox, 0, "a");
+        for seq in 1..100 {
+            inbox.take(frame(0, Kind::Reply, seq, 1000 + seq), None);
+        }
+        assert!(inbox.replies.is_empty());
+        for call in 1..100 {
+            inbox.calls(call);
+            inbox.take(frame(0, Kind::Reply, 100 + 3 * call, call - 1), None);
+            inbox.take(frame(0, Kind::Reply, 101 + 3 * call, call), None);
+            inbox.take(frame(0, Kind::Reply, 102 + 3 * call, call), None);
+            assert!(inbox.replies.len() == 1);
+        }
     }
 
     #[test]
@@ -319,18 +356,28 @@ mod tests {
         for seed in 0..300 {
             let mut roll = dice(seed);
             let (mut inbox, mut model, mut seqs) = (Inbox::default(), Vec::<Waiting>::new(), [0u64; 3]);
+            let mut calling = 0;
             (0..3).for_each(|source| met(&mut inbox, source, NAMES[source]));
             for step in 0..200 {
                 let from = roll(3) as usize;
                 let only = (roll(2) == 0).then_some(NAMES[from]);
                 let fits = |one: &Waiting| !one.reply && only.is_none_or(|name| NAMES[one.from] == name);
-                let (got, expected): (Option<u64>, Option<usize>) = match roll(7) {
+                let (got, expected): (Option<u64>, Option<usize>) = match roll(8) {
                     0..=2 => {
                         seqs[from] += 1;
                         let (seq, id, reply) = (seqs[from], roll(9), roll(4) == 0);
                         let kind = if reply { Kind::Reply } else { [Kind::Send, Kind::Call][roll(2) as usize] };
                         inbox.take(frame(from, kind, seq, id), None);
-                        model.push(Waiting { from, seq, id, reply });
+                        let again = model.iter().any(|one| one.reply && one.from == from);
+                        if !reply || id == calling && !again {
+                            model.push(Waiting { from, seq, id, reply });
+                        }
+                        continue;
+                    }
+                    7 => {
+                        calling = 1 + roll(8);
+                        inbox.calls(calling);
+                        model.retain(|one| !one.reply);
                         continue;
                     }
                     3 => {
@@ -354,7 +401,7 @@ mod tests {
                         (free, (0..model.len()).find(fits))
                     }
                     _ => {
-                        let id = roll(9);
+                        let id = if roll(2) == 0 { calling } else { roll(9) };
                         let reply = inbox.reply(NAMES[from], id).map(|arrived| arrived.head.seq);
                         let at = model.iter().position(|one| one.reply && one.from == from && one.id == id);
                         let expected = at.map(|at| model[at].seq);

@@ -26,6 +26,8 @@
 //! may be in the same process, sees only what the program does. Threads of its own (`unseen`) are not seen
 //! either.
 
+#![warn(missing_docs)]
+
 mod asleep;
 mod c;
 mod capture;
@@ -50,6 +52,7 @@ mod nats;
 mod noting;
 #[doc(hidden)]
 pub mod outside;
+mod parked;
 mod participant;
 mod porter;
 mod proof;
@@ -69,6 +72,7 @@ mod unix;
 mod unseen;
 mod values;
 mod waiting;
+mod watch;
 mod ways;
 mod wire;
 mod writer;

@@ -23,6 +23,7 @@ fn drain(inbox: &mut Inbox) {
 pub fn stream(bytes: &[u8], step: usize) {
     let (mut cutter, mut inbox) = (Cutter::default(), Inbox::default());
     let mut noting = Noting::new(Method::DEFAULT, 1);
+    inbox.calls(1);
     let mut rest = bytes;
     while !rest.is_empty() {
         let some = &rest[..rest.len().min(step.max(1))];

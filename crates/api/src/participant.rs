@@ -25,7 +25,7 @@ use crate::talk::Talk;
 use crate::tcp::Tcp;
 use crate::transport::{Transport, Until, Way};
 use crate::unix::Unix;
-use crate::waiting::{SEARCH_NS, is_over, until};
+use crate::waiting::{SEARCH_NS, is_over, now, until};
 use retake_engine::sys;
 use retake_tape::part::{Line, failed};
 use retake_trace::policy::Method;
@@ -33,6 +33,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+
+/// How often whoever waits for its own sending looks whether it is done.
+const SEND_NS: i64 = 5_000_000;
 
 /// What is done with events.
 pub(crate) enum Tape {
@@ -103,7 +106,10 @@ pub fn init(name: &str) -> Result<Participant> {
 
 /// What carries this participant's messages.
 fn carry(settings: &Settings, meeting: Meeting, name: &str) -> Result<(Box<dyn Transport>, Hello)> {
-    match &settings.carrier {
+    // Alone, nobody can be met: no address and no server is needed. The name is held all the same, so that lives are counted.
+    let carrier = if settings.mode == Mode::ReplayOne { &Carrier::Unix } else { &settings.carrier };
+    match carrier {
+        Carrier::Unix => Unix::new(meeting, name, &host()).map(|(unix, hello)| (Box::new(unix) as _, hello)),
         Carrier::Tcp(list) => {
             let (secret, group) = (settings.secret.clone(), settings.group.clone());
             let terms = Terms { secret, group, listener: name.into() };
@@ -111,13 +117,11 @@ fn carry(settings: &Settings, meeting: Meeting, name: &str) -> Result<(Box<dyn T
         }
         #[cfg(feature = "nats")]
         Carrier::Nats(url) => {
-            let run = if matches!(settings.mode, Mode::Replay | Mode::ReplayOne) { "replay" } else { "live" };
+            let run = if settings.mode == Mode::Replay { "replay" } else { "live" };
             let place = (run, &*settings.group);
             let (nats, hello) = crate::nats::Nats::new(&meeting, url, place, name, &host())?;
             Ok((Box::new(nats), hello))
         }
-        // Alone, nobody can be met; the name is held all the same, so that lives are counted.
-        Carrier::Unix => Unix::new(meeting, name, &host()).map(|(unix, hello)| (Box::new(unix) as _, hello)),
     }
 }
 
@@ -243,6 +247,7 @@ impl Participant {
     pub fn call(&mut self, to: Partner, contents: &[u8], time: Option<Duration>) -> Result<Option<Vec<u8>>> {
         let id = self.last_id + 1;
         let event = self.begin()?;
+        self.inbox.calls(id);
         self.dispatch(event, to, Kind::Call, id, contents)?;
         let name = self.known(to)?.name.clone();
         if let Tape::Follow(follow) = &mut self.tape {
@@ -273,7 +278,7 @@ impl Participant {
             };
         }
         let way = self.known(to)?.way;
-        let reply = self.await_live(until(time), |inbox| match inbox.reply(&name, id) {
+        let reply = self.await_live(Some(&name), until(time), |inbox| match inbox.reply(&name, id) {
             Some(reply) => Some(Ok(reply)),
             None => inbox.is_gone(&name, way).then(|| Err(Error::Gone(name.to_string()))),
         });
@@ -347,8 +352,14 @@ impl Participant {
     /// # Errors
     /// Those of the system.
     pub fn flush(&mut self) -> Result<()> {
-        while self.transport.as_ref().is_some_and(|transport| transport.backlog() > 0) {
-            self.pump(Until::Forever)?;
+        self.send_on(0)
+    }
+
+    /// Waits until no more than so many bytes are to be sent, taking messages in meanwhile.
+    pub(crate) fn send_on(&mut self, most: usize) -> Result<()> {
+        while self.transport.as_ref().is_some_and(|transport| transport.backlog() > most) {
+            // The thread that sends may be done before we wait: then nobody would wake us.
+            self.pump(Until::Moment(now() + SEND_NS))?;
         }
         Ok(())
     }

@@ -40,11 +40,12 @@ impl Participant {
         if matches!(self.tape, Tape::Follow(_)) {
             return self.receive_recorded(event, only.as_deref());
         }
-        let taken = self.await_live(until(time), |inbox| match (inbox.first(only.as_deref()), &only) {
-            (Some(taken), _) => Some(Ok(taken)),
-            (None, Some(name)) => inbox.is_gone(name, way).then(|| Err(Error::Gone(name.to_string()))),
-            (None, None) => None,
-        });
+        let taken =
+            self.await_live(only.as_deref(), until(time), |inbox| match (inbox.first(only.as_deref()), &only) {
+                (Some(taken), _) => Some(Ok(taken)),
+                (None, Some(name)) => inbox.is_gone(name, way).then(|| Err(Error::Gone(name.to_string()))),
+                (None, None) => None,
+            });
         match self.settled(event, taken)? {
             None => Ok(None),
             Some(Taken::Gap(name)) => {

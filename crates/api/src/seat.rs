@@ -64,11 +64,14 @@ impl Row {
 
     /// The same, by whoever makes the next version: what those have read who have left does not count any more.
     pub fn reads_of_last(&self, version: u64) -> u64 {
-        let (mut seats, mut sum) = (self.seats(), 0);
-        seats.retain(|seat| {
+        let (mut seats, mut sum, mut left) = (self.seats(), 0, false);
+        for seat in seats.iter() {
             sum += seat.reads_of(version);
-            Arc::strong_count(seat) > 1
-        });
+            left |= Arc::strong_count(seat) == 1;
+        }
+        if left {
+            seats.retain(|seat| Arc::strong_count(seat) > 1);
+        }
         sum
     }
 }

@@ -5,7 +5,6 @@ use crate::follow::{Step, failure};
 use crate::frame::{Head, Kind, MESSAGE_MAX};
 use crate::message::Partner;
 use crate::participant::{Participant, Tape};
-use crate::transport::Until;
 use retake_tape::check::crc32c;
 use retake_tape::part::{Line, failed, sent};
 
@@ -122,9 +121,6 @@ impl Participant {
             other => other,
         })?;
         known.sent += 1;
-        while self.transport.as_ref().is_some_and(|transport| transport.backlog() > BACKLOG_MAX) {
-            self.pump(Until::Forever)?;
-        }
-        Ok(())
+        self.send_on(BACKLOG_MAX)
     }
 }

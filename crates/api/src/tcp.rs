@@ -12,7 +12,7 @@ use crate::links::{Door, Links};
 use crate::meeting::Meeting;
 use crate::porter::Porter;
 use crate::proof::{self, Opening, Terms};
-use crate::transport::{Arrival, Transport, Until, Way};
+use crate::transport::{Arrival, Source, Transport, Until, Way};
 use crate::waiting::now;
 use crate::wire::{self, Address, Fd, Reading};
 use libc::{EADDRINUSE, EADDRNOTAVAIL, ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT};
@@ -127,6 +127,10 @@ impl Transport for Tcp {
 
     fn pump(&mut self, until: Until, sink: &mut dyn FnMut(Arrival)) -> Result<()> {
         self.links.pump(until, sink)
+    }
+
+    fn pump_from(&mut self, source: Source, until: Until, sink: &mut dyn FnMut(Arrival)) -> Result<()> {
+        self.links.pump_from(source, until, sink)
     }
 
     fn backlog(&self) -> usize {

@@ -6,9 +6,11 @@
 //! else is the standard library's own.
 
 use crate::exploring::part::{Child, Part};
-use crate::sync::native::{NativeCondition, NativeMutex, call, explored, is_ordered};
+use crate::sync::native::{NativeCondition, NativeMutex, call, explored, is_ordered, is_recorded};
 use std::cell::OnceCell;
+use std::fmt;
 use std::io;
+use std::os::unix::thread::{JoinHandleExt, RawPthread};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -21,6 +23,8 @@ struct Parker {
     rung: NativeCondition,
     /// It has been unparked; changes under the lock.
     token: AtomicBool,
+    /// What it had to do is done; changes under the lock, and only if the process is recorded.
+    done: AtomicBool,
 }
 
 thread_local! {
@@ -30,7 +34,7 @@ thread_local! {
 impl Parker {
     fn new() -> Arc<Parker> {
         let (lock, rung) = (NativeMutex::new(), NativeCondition::new());
-        Arc::new(Parker { lock, rung, token: AtomicBool::new(false) })
+        Arc::new(Parker { lock, rung, token: AtomicBool::new(false), done: AtomicBool::new(false) })
     }
 
     fn mine() -> Arc<Parker> {
@@ -56,7 +60,8 @@ impl Start {
     fn given<T, F: FnOnce() -> T>(&self, f: F) -> impl FnOnce() -> T + use<T, F> {
         let (parker, part) = (self.parker.clone(), self.part.clone());
         move || {
-            MINE.with(|mine| drop(mine.set(parker)));
+            MINE.with(|mine| drop(mine.set(parker.clone())));
+            let _end = End(parker);
             match part {
                 Some(part) => part.run(f),
                 None => f(),
@@ -70,6 +75,18 @@ impl Start {
             part.creates_not();
         }
         error
+    }
+}
+
+/// Until what a thread has to do is done, or panics.
+struct End(Arc<Parker>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        if is_recorded() {
+            let _held = self.0.lock.lock();
+            self.0.done.store(true, Relaxed);
+        }
     }
 }
 
@@ -102,6 +119,20 @@ pub fn park_timeout(time: Duration) {
     }
 }
 
+/// As [`std::thread::park_timeout_ms`].
+#[deprecated(note = "as the standard library's: use `park_timeout`")]
+#[track_caller]
+pub fn park_timeout_ms(ms: u32) {
+    park_timeout(Duration::from_millis(ms.into()));
+}
+
+/// As [`std::thread::sleep_ms`].
+#[deprecated(note = "as the standard library's: use `sleep`")]
+#[track_caller]
+pub fn sleep_ms(ms: u32) {
+    sleep(Duration::from_millis(ms.into()));
+}
+
 /// As [`std::thread::sleep`]; explored, it takes no time.
 #[track_caller]
 pub fn sleep(time: Duration) {
@@ -128,6 +159,7 @@ pub struct Thread {
 }
 
 impl Thread {
+    /// As the standard library's.
     #[track_caller]
     pub fn unpark(&self) {
         if !is_ordered() {
@@ -139,17 +171,19 @@ impl Thread {
         self.parker.rung.wake_one();
     }
 
+    /// As the standard library's.
     pub fn id(&self) -> ThreadId {
         self.inner.id()
     }
 
+    /// As the standard library's.
     pub fn name(&self) -> Option<&str> {
         self.inner.name()
     }
 }
 
-impl std::fmt::Debug for Thread {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)
     }
 }
@@ -163,11 +197,16 @@ pub fn current() -> Thread {
 macro_rules! handle {
     ($(#[$doc:meta])* $handle:ident $(<$scope:lifetime>)?) => {
         $(#[$doc])*
-        #[derive(Debug)]
         pub struct $handle<$($scope,)? T> {
             inner: std::thread::$handle<$($scope,)? T>,
             thread: Thread,
             child: Option<Child>,
+        }
+
+        impl<$($scope,)? T> fmt::Debug for $handle<$($scope,)? T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.inner.fmt(f)
+            }
         }
 
         impl<$($scope,)? T> $handle<$($scope,)? T> {
@@ -176,6 +215,7 @@ macro_rules! handle {
                 Self { inner, thread, child: start.part.map(|part| part.child()) }
             }
 
+            /// As the standard library's.
             pub fn thread(&self) -> &Thread {
                 &self.thread
             }
@@ -190,10 +230,19 @@ macro_rules! handle {
                 self.inner.join()
             }
 
+            /// As the standard library's.
             #[track_caller]
             pub fn is_finished(&self) -> bool {
                 let known = self.child.and_then(|child| explored()?.has_ended(child, Location::caller()));
-                known.unwrap_or_else(|| self.inner.is_finished())
+                known.unwrap_or_else(|| {
+                    if !is_recorded() {
+                        return self.inner.is_finished();
+                    }
+                    // When the thread itself is gone, no recording tells.
+                    let parker = &self.thread.parker;
+                    let _held = parker.lock.lock();
+                    parker.done.load(Relaxed)
+                })
             }
         }
     };
@@ -206,6 +255,16 @@ handle! {
 handle! {
     /// As [`std::thread::ScopedJoinHandle`].
     ScopedJoinHandle<'scope>
+}
+
+impl<T> JoinHandleExt for JoinHandle<T> {
+    fn as_pthread_t(&self) -> RawPthread {
+        self.inner.as_pthread_t()
+    }
+
+    fn into_pthread_t(self) -> RawPthread {
+        self.inner.into_pthread_t()
+    }
 }
 
 /// As [`std::thread::spawn`].
@@ -224,16 +283,19 @@ where
 pub struct Builder(std::thread::Builder);
 
 impl Builder {
+    /// As the standard library's.
     #[allow(clippy::new_without_default)] // as the standard library's
     pub fn new() -> Builder {
         Builder(std::thread::Builder::new())
     }
 
+    /// As the standard library's.
     #[must_use]
     pub fn name(self, name: String) -> Builder {
         Builder(self.0.name(name))
     }
 
+    /// As the standard library's.
     #[must_use]
     pub fn stack_size(self, size: usize) -> Builder {
         Builder(self.0.stack_size(size))
@@ -249,6 +311,23 @@ impl Builder {
     {
         let start = Start::new(0);
         Ok(JoinHandle::new(self.0.spawn(start.given(f)).map_err(|error| start.failed(error))?, start))
+    }
+
+    /// # Safety
+    /// As the standard library's.
+    ///
+    /// # Errors
+    /// As the standard library's.
+    #[track_caller]
+    pub unsafe fn spawn_unchecked<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        let start = Start::new(0);
+        // SAFETY: the caller's.
+        let made = unsafe { self.0.spawn_unchecked(start.given(f)) }.map_err(|error| start.failed(error))?;
+        Ok(JoinHandle::new(made, start))
     }
 
     /// # Errors
@@ -279,6 +358,7 @@ impl<'scope> Scope<'scope, '_> {
         std::ptr::from_ref(self) as usize
     }
 
+    /// As the standard library's.
     #[track_caller]
     pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
     where

@@ -12,30 +12,37 @@ pub use std::time::*;
 pub struct Instant(std::time::Instant);
 
 impl Instant {
+    /// As the standard library's.
     pub fn now() -> Instant {
         Instant(explored().map_or_else(std::time::Instant::now, |part| part.now()))
     }
 
+    /// As the standard library's.
     pub fn elapsed(&self) -> Duration {
         Instant::now().duration_since(*self)
     }
 
+    /// As the standard library's.
     pub fn duration_since(&self, earlier: Instant) -> Duration {
         self.0.duration_since(earlier.0)
     }
 
+    /// As the standard library's.
     pub fn checked_duration_since(&self, earlier: Instant) -> Option<Duration> {
         self.0.checked_duration_since(earlier.0)
     }
 
+    /// As the standard library's.
     pub fn saturating_duration_since(&self, earlier: Instant) -> Duration {
         self.0.saturating_duration_since(earlier.0)
     }
 
+    /// As the standard library's.
     pub fn checked_add(&self, time: Duration) -> Option<Instant> {
         self.0.checked_add(time).map(Instant)
     }
 
+    /// As the standard library's.
     pub fn checked_sub(&self, time: Duration) -> Option<Instant> {
         self.0.checked_sub(time).map(Instant)
     }

@@ -62,6 +62,11 @@ pub trait Transport: Send {
     /// could not be sent yet is sent.
     fn pump(&mut self, until: Until, sink: &mut dyn FnMut(Arrival)) -> Result<()>;
 
+    /// The same, for whoever needs something of this source before anything else can help.
+    fn pump_from(&mut self, _source: Source, until: Until, sink: &mut dyn FnMut(Arrival)) -> Result<()> {
+        self.pump(until, sink)
+    }
+
     /// Bytes that are still to be sent.
     fn backlog(&self) -> usize;
 

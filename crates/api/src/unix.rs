@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::frame::Hello;
 use crate::links::{Door, Links};
 use crate::meeting::Meeting;
-use crate::transport::{Arrival, Transport, Until, Way};
+use crate::transport::{Arrival, Source, Transport, Until, Way};
 use crate::wire::{self, Fd};
 
 /// Unix sockets.
@@ -50,6 +50,10 @@ impl Transport for Unix {
 
     fn pump(&mut self, until: Until, sink: &mut dyn FnMut(Arrival)) -> Result<()> {
         self.links.pump(until, sink)
+    }
+
+    fn pump_from(&mut self, source: Source, until: Until, sink: &mut dyn FnMut(Arrival)) -> Result<()> {
+        self.links.pump_from(source, until, sink)
     }
 
     fn backlog(&self) -> usize {

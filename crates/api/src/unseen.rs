@@ -4,7 +4,7 @@
 //! directly and takes the standard library's locks only, which are futexes; so it has no part in the program's order.
 //! [`call`] is for work that cannot keep this law, because other people wrote it: the shim is told not to count it.
 
-use crate::real;
+use crate::{parked, real};
 use libc::{c_void, pthread_attr_t, pthread_t};
 #[cfg(feature = "nats")]
 use {
@@ -28,7 +28,7 @@ type Create = unsafe extern "C" fn(
 extern "C" fn run(work: *mut c_void) -> *mut c_void {
     // SAFETY: `start` gave a box of this type away.
     let work = unsafe { Box::from_raw(work.cast::<Work>()) };
-    work();
+    parked::work(*work);
     std::ptr::null_mut()
 }
 
@@ -55,10 +55,12 @@ fn start_with(stack: usize, work: impl FnOnce() + Send + 'static) -> bool {
         let (new, old) = (&raw const all as usize, &raw mut before as usize);
         retake_engine::sys::rt_sigprocmask(libc::SIG_SETMASK as usize, new, old, 8);
         let mut thread: pthread_t = 0;
+        parked::started(true);
         let failed = create(&mut thread, &attributes, run, given.cast());
         retake_engine::sys::rt_sigprocmask(libc::SIG_SETMASK as usize, old, 0, 8);
         libc::pthread_attr_destroy(&mut attributes);
         if failed != 0 {
+            parked::started(false);
             drop(Box::from_raw(given));
         }
         failed == 0

@@ -20,9 +20,18 @@ impl Participant {
         transport.pump(until, &mut |arrival| inbox.take(arrival, noting.as_mut()))
     }
 
-    /// Waits until the inbox has what is wanted, or the time is over.
+    /// The same, if only this partner can bring what is wanted.
+    fn pump_from(&mut self, from: &str, until: Until) -> Result<()> {
+        let Some(source) = self.inbox.source(from) else { return self.pump(until) };
+        let Some(transport) = &mut self.transport else { return Ok(()) };
+        let (inbox, noting) = (&mut self.inbox, &mut self.noting);
+        transport.pump_from(source, until, &mut |arrival| inbox.take(arrival, noting.as_mut()))
+    }
+
+    /// Waits until the inbox has what is wanted, from anybody or from this partner, or the time is over.
     pub(crate) fn await_live<T>(
         &mut self,
+        from: Option<&str>,
         until: Until,
         mut wanted: impl FnMut(&mut Inbox) -> Option<T>,
     ) -> Result<Option<T>> {
@@ -30,7 +39,10 @@ impl Participant {
             return Ok(Some(found));
         }
         loop {
-            self.pump(until)?;
+            match from {
+                Some(name) => self.pump_from(name, until)?,
+                None => self.pump(until)?,
+            }
             if let Some(found) = wanted(&mut self.inbox) {
                 return Ok(Some(found));
             }

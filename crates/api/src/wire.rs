@@ -1,12 +1,13 @@
 //! Stream sockets by direct system calls.
 //!
 //! The calls go past libc, so that the shim, when it is loaded, does not take the library's own traffic for the
-//! program's. All sockets are non-blocking and close themselves when another program is executed; a forked child closes
-//! them at once (see `forked`), so that the end of a process is seen by its partners.
+//! program's. No call waits, but those that say so; all sockets close themselves when another program is executed, and a
+//! forked child closes them at once (see `forked`), so that the end of a process is seen by its partners.
 
 use crate::cutter::{Cutter, Piece, Rooms};
 use crate::error::{Error, Result};
 use crate::forked;
+use crate::parked;
 use crate::waiting::now;
 use libc::{POLLOUT, c_int, iovec, msghdr, pollfd, sockaddr_storage, socklen_t};
 use retake_engine::sys;
@@ -83,6 +84,8 @@ impl Address {
 }
 
 const FLAGS: usize = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK) as usize;
+/// So long, at most, waits whoever reads patiently.
+pub const PATIENCE_MS: i64 = 10;
 
 /// A socket to which others connect at `address`.
 pub fn listener(address: &Address) -> std::result::Result<Fd, c_int> {
@@ -159,9 +162,13 @@ pub fn keep_alive(fd: &Fd) {
 }
 
 fn put(fd: &Fd, level: c_int, option: c_int, value: c_int) {
-    let at = &raw const value as usize;
-    // SAFETY: the value lives on the stack.
-    unsafe { sys::setsockopt(fd.number(), level as usize, option as usize, at, size_of::<c_int>(), 0) };
+    put_any(fd, level, option, &value);
+}
+
+fn put_any<T>(fd: &Fd, level: c_int, option: c_int, value: &T) {
+    let at = &raw const *value as usize;
+    // SAFETY: the value lives as long as the call.
+    unsafe { sys::setsockopt(fd.number(), level as usize, option as usize, at, size_of::<T>(), 0) };
 }
 
 /// A counter that can be polled: rung, it is readable until it is hushed.
@@ -231,16 +238,20 @@ pub fn read_up_to(fd: &Fd, bytes: &mut Vec<u8>, many: usize) -> Reading {
     Reading::Whole
 }
 
-/// The next connection that waits at `listener`.
+/// The next connection that waits at `listener`. Whoever reads from it patiently waits [`PATIENCE_MS`] at most.
 pub fn accept(listener: &Fd) -> Option<Fd> {
     // SAFETY: no address is asked for.
-    Fd::new(unsafe { sys::accept4(listener.number(), 0, 0, FLAGS) }).ok()
+    let fd = Fd::new(unsafe { sys::accept4(listener.number(), 0, 0, libc::SOCK_CLOEXEC as usize) }).ok()?;
+    let time = libc::timeval { tv_sec: 0, tv_usec: PATIENCE_MS * 1000 };
+    put_any(&fd, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &time);
+    Some(fd)
 }
 
 /// Waits for `fds`; returns whether anything happened.
 pub fn poll(fds: &mut [pollfd], timeout_ms: i32) -> Result<bool> {
     // SAFETY: the slice is as long as said.
-    let result = unsafe { sys::poll(fds.as_mut_ptr() as usize, fds.len(), timeout_ms as isize as usize) };
+    let wait = || unsafe { sys::poll(fds.as_mut_ptr() as usize, fds.len(), timeout_ms as isize as usize) };
+    let result = parked::standing(wait);
     match sys::error(result) {
         None => Ok(result > 0),
         Some(libc::EINTR | libc::EAGAIN) => Ok(false),
@@ -374,8 +385,8 @@ pub struct Incoming {
 }
 
 /// Receives what is there into the rooms; the kernel's answer.
-fn receive(fd: &Fd, rooms: Rooms<'_>) -> isize {
-    let flags = libc::MSG_DONTWAIT as usize;
+fn receive(fd: &Fd, rooms: Rooms<'_>, patient: bool) -> isize {
+    let flags = if patient { 0 } else { libc::MSG_DONTWAIT as usize };
     if let [room, []] = rooms {
         // SAFETY: the room is as long as said.
         return unsafe { sys::recvfrom(fd.number(), room.as_mut_ptr() as usize, room.len(), flags, 0, 0) };
@@ -392,6 +403,8 @@ fn receive(fd: &Fd, rooms: Rooms<'_>) -> isize {
 #[derive(Debug, PartialEq, Eq)]
 pub enum State {
     Open,
+    /// Nothing was there.
+    Silent,
     /// The other end has closed it, or has sent something that is no frame.
     Closed,
 }
@@ -401,15 +414,16 @@ impl Incoming {
         Incoming { fd, cutter: Cutter::default() }
     }
 
-    /// Reads what is there and gives what is whole to `sink`; about so much at most.
-    pub fn read(&mut self, most: usize, sink: &mut dyn FnMut(Piece)) -> State {
+    /// Reads what is there and gives what is whole to `sink`; about so much at most. Waits for it first if it is `patient`.
+    pub fn read(&mut self, most: usize, mut patient: bool, sink: &mut dyn FnMut(Piece)) -> State {
         let mut left = most;
         loop {
             let rooms = self.cutter.rooms();
             let asked: usize = rooms.iter().map(|room| room.len()).sum();
-            let got = receive(&self.fd, rooms);
+            let got = receive(&self.fd, rooms, patient);
             match sys::error(got) {
                 None if got > 0 => {
+                    patient = false;
                     // SAFETY: the kernel has put so many bytes into the rooms.
                     if unsafe { self.cutter.filled(got as usize, sink) }.is_err() {
                         return State::Closed;
@@ -419,7 +433,10 @@ impl Incoming {
                         return State::Open;
                     }
                 }
+                Some(libc::EAGAIN) if left == most => return State::Silent,
                 Some(libc::EAGAIN) => return State::Open,
+                // A timer that is faster than our patience would have us wait for ever.
+                Some(libc::EINTR) if patient => return State::Silent,
                 Some(libc::EINTR) => {}
                 _ => return State::Closed,
             }
@@ -452,11 +469,11 @@ mod tests {
         let mut turns = Vec::new();
         while turns.iter().sum::<usize>() < 11 {
             let mut pieces = 0;
-            assert_eq!(incoming.read(20_000, &mut |_| pieces += 1), State::Open);
+            assert_eq!(incoming.read(20_000, false, &mut |_| pieces += 1), State::Open);
             turns.push(pieces);
         }
         assert!(turns.len() > 2 && turns.iter().all(|pieces| (1..10).contains(pieces)), "{turns:?}");
         drop(there);
-        assert_eq!(incoming.read(20_000, &mut |_| panic!("nothing is left")), State::Closed);
+        assert_eq!(incoming.read(20_000, false, &mut |_| panic!("nothing is left")), State::Closed);
     }
 }

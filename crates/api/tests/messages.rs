@@ -2,6 +2,7 @@
 
 use retake::{Error, MESSAGE_MAX, Participant, Partner, init};
 use std::io::Write;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -40,6 +41,35 @@ fn messages_come_in_order_with_who_and_how() {
         assert_eq!(b.name_of(message.from), a.name());
     }
     assert_eq!(b.receive(ONCE), Ok(None));
+}
+
+/// A timer interrupts the waiting thread more often than a wait for one partner ends by itself.
+#[test]
+fn a_time_out_ends_under_a_fast_timer() {
+    extern "C" fn handled(_: i32) {}
+    let (told, times) = mpsc::channel();
+    thread::spawn(move || {
+        let (mut a, mut b, to_b) = pair("timer");
+        let to_a = b.find_partner(a.name()).unwrap();
+        b.send(to_a, b"here").unwrap();
+        assert!(a.receive(None).unwrap().is_some());
+        // SAFETY: a handler that does nothing, and a timer for this thread alone.
+        unsafe {
+            libc::signal(libc::SIGUSR1, handled as *const () as usize);
+            let mut event: libc::sigevent = std::mem::zeroed();
+            (event.sigev_notify, event.sigev_signo) = (libc::SIGEV_THREAD_ID, libc::SIGUSR1);
+            event.sigev_notify_thread_id = libc::gettid();
+            let mut timer = std::mem::zeroed();
+            assert_eq!(libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, &mut timer), 0);
+            let often = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+            let often = libc::itimerspec { it_interval: often, it_value: often };
+            assert_eq!(libc::timer_settime(timer, 0, &often, std::ptr::null_mut()), 0);
+            assert_eq!(a.call(to_b, b"?", Some(Duration::from_millis(200))), Ok(None));
+            libc::timer_delete(timer);
+        }
+        told.send(()).unwrap();
+    });
+    times.recv_timeout(Duration::from_secs(20)).expect("a call with a time-out of 0.2 s has not ended");
 }
 
 #[test]
@@ -187,6 +217,11 @@ fn helper() {
     let mut me = init(args[0]).unwrap();
     match role.as_str() {
         "silent" => while me.receive(None).is_ok() {},
+        "greets" => {
+            let to = me.wait_for_partner(args[1], None).unwrap();
+            me.send(to, b"hello").unwrap();
+            while me.receive(None).is_ok() {}
+        }
         "forks" => {
             // SAFETY: the child only sleeps and ends.
             unsafe {
@@ -225,6 +260,94 @@ fn a_partner_that_is_killed_is_an_error_not_a_hang() {
     init(&other).expect("the name of a dead participant is free").finish();
 }
 
+/// The same, when there is a connection from it, on which its reply would come.
+#[test]
+fn a_partner_that_has_sent_and_is_killed_is_an_error_not_a_hang() {
+    let (mut a, other) = (init(&name("sent-a")).unwrap(), name("sent-b"));
+    let mut child = process("greets", &[&other, a.name()]);
+    let hello = a.receive(None).unwrap().unwrap();
+    let b = a.wait_for_partner(&other, None).unwrap();
+    let times = [None, Some(Duration::from_secs(60))];
+    assert_eq!(a.call(b, b"in time?", Some(Duration::from_millis(300))), Ok(None), "time-outs hold");
+    let (tell, told) = mpsc::channel();
+    let caller = thread::spawn(move || {
+        tell.send(()).unwrap();
+        times.map(|time| (a.call(b, b"will it answer?", time), a.receive_from(hello.from, time).err()))
+    });
+    told.recv().unwrap();
+    thread::sleep(Duration::from_millis(50));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let gone = Error::Gone(other);
+    assert_eq!(caller.join().unwrap(), [(); 2].map(|()| (Err(gone.clone()), Some(gone.clone()))));
+}
+
+/// Whoever waits for one partner takes in what others send, or they could wait for it for ever.
+#[test]
+fn a_caller_takes_in_what_others_send() {
+    let (mut a, mut b, to_b) = pair("others");
+    let mut c = init(&name("others-c")).unwrap();
+    let (from_b, c_to_a) = (b.find_partner(a.name()).unwrap(), c.find_partner(a.name()).unwrap());
+    b.send(from_b, b"so that there is a connection").unwrap();
+    let c_to_b = c.find_partner(b.name()).unwrap();
+    let third = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        c.send(c_to_a, &vec![1; 8 << 20]).unwrap();
+        c.flush().unwrap();
+        c.send(c_to_b, b"all is out").unwrap();
+        // A new one comes meanwhile.
+        let mut d = init(&name("others-d")).unwrap();
+        let d_to_a = d.find_partner(&name("others-a")).unwrap();
+        d.send(d_to_a, b"new").unwrap();
+        (c, d)
+    });
+    let second = thread::spawn(move || {
+        let call = b.receive(None).unwrap().unwrap();
+        assert_eq!(b.receive(None).unwrap().unwrap().contents(), b"all is out");
+        b.reply(&call, b"now").unwrap();
+        b
+    });
+    assert_eq!(a.call(to_b, b"when?", None).unwrap().unwrap(), b"now");
+    let lengths: Vec<usize> = (0..3).map(|_| a.receive(None).unwrap().unwrap().contents().len()).collect();
+    assert_eq!((lengths.iter().sum::<usize>(), lengths.len()), ((8 << 20) + 29 + 3, 3));
+    second.join().unwrap();
+    third.join().unwrap();
+}
+
+/// More partners than the kernel tells of at once; some leave, others come.
+#[test]
+fn many_partners_at_once() {
+    const MANY: usize = 150;
+    let mut a = init(&name("many")).unwrap();
+    let partner = |at: usize| {
+        let mut one = init(&name(&format!("many-{at}"))).unwrap();
+        let to = one.find_partner(&name("many")).unwrap();
+        one.send(to, &at.to_le_bytes()).unwrap();
+        (one, to)
+    };
+    let mut partners: Vec<_> = (0..MANY).map(partner).collect();
+    for round in 0..3 {
+        let mut came: Vec<usize> = Vec::new();
+        while let Some(message) = a.receive(ONCE).unwrap() {
+            came.push(usize::from_le_bytes(message.contents().try_into().unwrap()));
+        }
+        came.sort_unstable();
+        let expected: Vec<usize> = (0..MANY).filter(|at| round == 0 || at % 3 != 0).collect();
+        assert_eq!(came, expected, "round {round}");
+        if round == 0 {
+            let mut at = 0;
+            partners.retain(|_| {
+                at += 1;
+                (at - 1) % 3 != 0
+            });
+        }
+        for (one, to) in &mut partners {
+            let number: usize = one.name().split('-').nth(1).unwrap().parse().unwrap();
+            one.send(*to, &number.to_le_bytes()).unwrap();
+        }
+    }
+}
+
 #[test]
 fn a_forked_child_does_not_keep_its_parent_alive() {
     let (mut a, other) = (init(&name("fork-a")).unwrap(), name("fork-b"));
@@ -239,6 +362,25 @@ fn socket_of(participant: &str) -> PathBuf {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_dir());
     let base = runtime.map_or_else(|| PathBuf::from(format!("/tmp/retake-{uid}")), |dir| dir.join("retake"));
     base.join("default").join(format!("{participant}.sock"))
+}
+
+/// Whoever can reach a socket may send: so nobody else may enter where they are.
+#[test]
+fn the_meeting_place_is_private() {
+    let me = init(&name("private")).unwrap();
+    let socket = socket_of(me.name());
+    let place = socket.parent().unwrap();
+    assert_eq!(std::fs::metadata(place).unwrap().mode() & 0o777, 0o700);
+    assert!(std::fs::metadata(&socket).unwrap().file_type().is_socket());
+    let (group, mut command) = (name("open"), Command::new(std::env::current_exe().unwrap()));
+    let open = place.with_file_name(&group);
+    std::fs::create_dir(&open).unwrap();
+    std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o755)).unwrap();
+    command.args(["helper", "--exact", "--nocapture"]).env("TEST_ROLE", "silent").env("TEST_ARGS", "me");
+    let refused = command.env("RETAKE_GROUP", group).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("must belong to you, and to nobody else"), "{said}");
+    std::fs::remove_dir_all(open).unwrap();
 }
 
 #[test]

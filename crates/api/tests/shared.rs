@@ -8,7 +8,10 @@ use retake_tape::part::Line;
 use retake_tape::reader::Tape;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 use std::sync::Mutex;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 const THREADS: usize = 4;
@@ -159,4 +162,65 @@ fn what_nobody_came_between_takes_no_tape() {
     both(100);
     assert_eq!(noted(), [&first[..], &[(402, (true, 101, 2)), (801, (false, 202, 0)), (802, (true, 202, 1))]].concat());
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Runs the function `helper` of this file in a process of its own, and in a group of its own: tests run side by side.
+fn process(mistake: &str, variables: &[(&str, &str)]) -> Output {
+    static GROUPS: AtomicU32 = AtomicU32::new(0);
+    let group = GROUPS.fetch_add(1, Relaxed);
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["helper", "--exact", "--nocapture"]).env("TEST_MISTAKE", mistake);
+    command.env("RETAKE_GROUP", format!("shared-{}-{group}", std::process::id()));
+    command.envs(variables.iter().copied()).output().unwrap()
+}
+
+/// Not a test: a participant that makes mistakes.
+#[test]
+fn helper() {
+    let Ok(mistake) = std::env::var("TEST_MISTAKE") else { return };
+    let mut me = init("guards").unwrap();
+    let number = Shared::new("Number", if mistake == "another value" { 2 } else { 1 });
+    match &*mistake {
+        "never released" => {
+            std::mem::forget(number.read(&mut me).unwrap());
+            std::mem::forget(number.read(&mut me).unwrap());
+        }
+        _ => drop(number.read(&mut me).unwrap()),
+    }
+    me.finish();
+}
+
+#[test]
+fn guards_that_are_never_released_are_told() {
+    let said = |mistake: &str, variables: &[(&str, &str)]| {
+        let output = process(mistake, variables);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let told = "retake: guards finishes with 2 guards of shared objects not released\n";
+    let take = folder("guards");
+    let capture = [("RETAKE_CHECK", "1"), ("RETAKE_MODE", "capture"), ("RETAKE_TAKE", take.to_str().unwrap())];
+    assert_eq!(said("never released", &[("RETAKE_CHECK", "1")]), told);
+    assert_eq!(said("never released", &capture), told);
+    assert_eq!(said("none", &[("RETAKE_CHECK", "1")]), "");
+    if !cfg!(debug_assertions) {
+        assert_eq!(said("never released", &[]), "");
+    }
+    std::fs::remove_dir_all(take).unwrap();
+}
+
+/// Data that no guard has changed, and that is another all the same.
+#[test]
+fn what_was_changed_without_a_guard_is_told_in_a_replay() {
+    let take = folder("changed");
+    let run =
+        |mode: &str, mistake: &str| process(mistake, &[("RETAKE_MODE", mode), ("RETAKE_TAKE", take.to_str().unwrap())]);
+    assert!(run("full", "none").status.success());
+    assert!(run("replay", "none").status.success());
+    let changed = run("replay", "another value");
+    let said = String::from_utf8(changed.stderr).unwrap();
+    assert_eq!(changed.status.code(), Some(120), "{said}");
+    assert!(said.contains("object Number with other contents"), "{said}");
+    assert!(said.contains("somebody changed without a guard"), "{said}");
+    std::fs::remove_dir_all(take).unwrap();
 }

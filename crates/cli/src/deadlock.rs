@@ -95,9 +95,13 @@ struct Waiter {
 /// A thread that is in the way.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Holder {
+    /// Nothing if it has ended, and is not known any more.
     thread: String,
+    has_ended: bool,
     /// The lower half of the address behind the call by which it has the object; 0 if that is not known.
     since: u32,
+    /// The whole address, and those of the calls around it, as far as there were frame pointers.
+    calls: Vec<u64>,
 }
 
 /// What a process told of its deadlock: lines `key=value`, one `thread` line for each waiter.
@@ -124,6 +128,11 @@ impl Deadlock {
                 }
             }
         }
+        // As they were created, whatever the order in which the process knows them.
+        deadlock.waiters.sort_by_cached_key(|waiter| place_in_tree(&waiter.thread));
+        for waiter in &mut deadlock.waiters {
+            waiter.holders.sort_by_cached_key(|holder| place_in_tree(&holder.thread));
+        }
         deadlock
     }
 
@@ -138,31 +147,41 @@ impl Deadlock {
                 name.unwrap_or_else(|| format!("at {:#x}", waiter.object))
             }),
             held_by: waiter.holders.iter().map(|holder| self.held(holder, symbols)).collect(),
-            stack: self.stack(waiter, symbols),
+            stack: self.lines(&waiter.pcs, symbols),
         };
         Told { threads: self.waiters.iter().map(|waiter| waits(waiter, symbols)).collect() }
     }
 
     fn held(&self, holder: &Holder, symbols: &mut Symbols) -> Held {
-        let pc = symbols.widened(&self.process, holder.since).filter(|_| holder.since != 0);
+        let half = symbols.widened(&self.process, holder.since).filter(|_| holder.since != 0);
+        let calls = if holder.calls.is_empty() { half.as_slice() } else { &holder.calls };
+        let calls = symbols.certain(&self.process, calls);
+        let mut places = self.lines(calls, symbols).into_iter();
         Held {
-            thread: holder.thread.clone(),
-            since: pc.and_then(|pc| symbols.call(&self.process, pc)),
-            by_guard: pc.is_some_and(|pc| symbols.is_in_library(&self.process, pc)),
+            thread: Some(holder.thread.clone()).filter(|name| !name.is_empty()),
+            has_ended: holder.has_ended,
+            since: places.next(),
+            by_guard: !calls.is_empty() && calls.iter().all(|pc| symbols.is_in_library(&self.process, *pc)),
+            callers: places.collect(),
         }
     }
 
     /// The program's own lines; without debug information its frames, but not those of libc that it is blocked in.
-    fn stack(&self, waiter: &Waiter, symbols: &mut Symbols) -> Vec<Place> {
-        let lines = symbols.stack(&self.process, &waiter.pcs);
+    fn lines(&self, pcs: &[u64], symbols: &mut Symbols) -> Vec<Place> {
+        let lines = symbols.stack(&self.process, pcs);
         if lines.iter().any(|place| place.file.is_some()) {
             return lines;
         }
-        let places = waiter.pcs.iter().filter_map(|pc| symbols.call(&self.process, *pc));
+        let places = pcs.iter().filter_map(|pc| symbols.call(&self.process, *pc));
         let ours = places.filter(|place| !place.module.starts_with(crate::shim::START));
         let rest = ours.skip_while(|place| place.module.starts_with("libc"));
         rest.take_while(|place| !place.module.starts_with("libc.so")).collect()
     }
+}
+
+/// What threads are sorted by: `0.2` comes before `0.10`.
+fn place_in_tree(name: &str) -> Vec<u64> {
+    name.split(['.', '~']).map(|part| part.parse().unwrap_or(u64::MAX)).collect()
 }
 
 fn verb(waits: &str) -> &'static str {
@@ -176,6 +195,8 @@ fn verb(waits: &str) -> &'static str {
 
 /// What a thread waits for that joins another.
 const OF_THREAD: &str = "end of thread";
+/// What it waits for while another runs what is run once.
+const ONCE: &str = "once";
 
 /// A deadlock for people, and for programs that read `--json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -199,9 +220,15 @@ pub struct Waits {
 /// Who is in the way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Held {
-    pub thread: String,
+    pub thread: Option<String>,
+    /// It has ended, and left the object locked.
+    #[serde(default)]
+    pub has_ended: bool,
     /// The call by which the object was obtained.
     pub since: Option<Place>,
+    /// The calls around that one, as far as they are known.
+    #[serde(default)]
+    pub callers: Vec<Place>,
     /// That call is one of the C++ library's own, for a guard that the program has made.
     #[serde(default)]
     pub by_guard: bool,
@@ -211,7 +238,7 @@ impl Told {
     /// All of it, one line a waiter, each followed by its stack.
     pub fn words(&self) -> String {
         let mut text = match &self.threads[..] {
-            [only] if only.held_by.iter().any(|holder| holder.thread == only.thread) => {
+            [only] if only.held_by.iter().any(|holder| holder.thread.as_ref() == Some(&only.thread)) => {
                 format!("deadlock: thread {} waits for itself", only.thread)
             }
             [only] => format!("deadlock: thread {} waits for ever", only.thread),
@@ -222,26 +249,33 @@ impl Told {
             for place in &waits.stack {
                 let _ = write!(text, "\nretake:     at {place}");
             }
-            for holder in &waits.held_by {
-                if let Some(callers) = self.callers(holder) {
-                    let _ = write!(text, "\nretake:     {} took it, called from {callers}", holder.thread);
-                }
+            for holder in waits.held_by.iter().filter(|holder| !holder.callers.is_empty()) {
+                let callers: Vec<String> = holder.callers.iter().map(Place::to_string).collect();
+                let _ = write!(text, "\nretake:     {} took it, called from {}", holder.name(), callers.join(", "));
             }
         }
-        if self.threads.iter().flat_map(|waits| &waits.held_by).any(|holder| holder.by_guard) {
-            text += "\nretake:   lines of the C++ library stand for guards, whose own lines retake check tells when the program has ended";
+        if self.threads.iter().flat_map(|waits| &waits.held_by).any(|holder| self.is_wrapped(holder)) {
+            text += "\nretake:   where a line only wraps the lock, retake check tells from where it was called, when the program has ended";
         }
         text
     }
 
-    /// From where the function was called in which the object was obtained, if it has not returned: it is on the stack of
-    /// its thread, which waits, too.
-    fn callers(&self, holder: &Held) -> Option<String> {
-        let function = holder.since.as_ref()?.function.as_ref()?;
-        let stack = &self.threads.iter().find(|waits| waits.thread == holder.thread)?.stack;
-        let own = stack.iter().position(|place| place.function.as_ref() == Some(function))?;
-        let callers: Vec<String> = stack[own + 1..].iter().map(Place::to_string).collect();
-        (!callers.is_empty()).then(|| callers.join(", "))
+    /// Whether the call that took the object is one of the C++ library's, or in a function that has returned since, and
+    /// nothing is known of the calls around it.
+    fn is_wrapped(&self, holder: &Held) -> bool {
+        let stack = self.threads.iter().find(|waits| Some(&waits.thread) == holder.thread.as_ref());
+        let Some((stack, since)) = stack.map(|waits| &waits.stack).zip(holder.since.as_ref()) else {
+            return holder.by_guard;
+        };
+        // If it waits by the same line, that was called from elsewhere before.
+        let is_there = stack.iter().any(|place| place.function == since.function && place != since);
+        holder.by_guard || holder.callers.is_empty() && !is_there
+    }
+}
+
+impl Held {
+    fn name(&self) -> &str {
+        self.thread.as_deref().unwrap_or("a thread")
     }
 }
 
@@ -254,16 +288,24 @@ impl Waits {
         }
         let _ = write!(text, " waits for ");
         let Some(object) = &self.object else {
-            let names: Vec<&str> = self.held_by.iter().map(|holder| holder.thread.as_str()).collect();
+            let names: Vec<&str> = self.held_by.iter().map(Held::name).collect();
             let _ = write!(text, "the end of thread {}", names.join(", "));
             return text;
         };
-        let _ = write!(text, "{} {object}", self.what);
+        let (what, has) = match self.what.as_str() {
+            ONCE => ("the end of what runs once,", "run"),
+            what => (what, "held"),
+        };
+        let _ = write!(text, "{what} {object}");
         if self.held_by.is_empty() {
             let _ = write!(text, ", which nobody is left to {}", verb(&self.what));
         }
         for (index, holder) in self.held_by.iter().enumerate() {
-            let _ = write!(text, "{} {}", if index == 0 { ", held by" } else { " and" }, holder.thread);
+            let by = if index == 0 { format!(", {has} by") } else { " and".into() };
+            let _ = write!(text, "{by} {}", holder.name());
+            if holder.has_ended {
+                let _ = write!(text, " (ended)");
+            }
             if let Some(place) = &holder.since {
                 let _ = write!(text, " since {place}");
             }
@@ -275,18 +317,22 @@ impl Waits {
 impl Waiter {
     fn set(&mut self, key: &str, value: String) {
         let hex = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap_or(0);
+        let all = |text: &str| text.split(',').map(hex).filter(|pc| *pc != 0).collect();
         match key {
             "start" => self.start = hex(&value),
             "event" => self.event = value,
             "waits" => self.waits = value,
             "object" => self.object = hex(&value),
-            "holder" => self.holders.push(Holder { thread: value, since: 0 }),
-            "since" => {
-                if let Some(holder) = self.holders.last_mut() {
-                    holder.since = hex(&value) as u32;
+            "holder" => self.holders.push(Holder { thread: value, ..Holder::default() }),
+            "ended" | "since" | "calls" => {
+                let Some(holder) = self.holders.last_mut() else { return };
+                match key {
+                    "ended" => holder.has_ended = true,
+                    "since" => holder.since = hex(&value) as u32,
+                    _ => holder.calls = all(&value),
                 }
             }
-            "pcs" => self.pcs = value.split(',').map(hex).filter(|pc| *pc != 0).collect(),
+            "pcs" => self.pcs = all(&value),
             _ => {}
         }
     }
@@ -295,6 +341,14 @@ impl Waiter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_are_told_as_they_were_created() {
+        let told = Deadlock::parse("thread=0.10\nthread=0.2\nholder=0.10\nholder=0\nthread=0.2.1\n");
+        let names: Vec<&str> = told.waiters.iter().map(|waiter| waiter.thread.as_str()).collect();
+        assert_eq!(names, ["0.2", "0.2.1", "0.10"]);
+        assert_eq!(told.waiters[0].holders[0].thread, "0");
+    }
 
     #[test]
     fn what_is_told_is_read() {

@@ -13,7 +13,7 @@ use retake_tape::layout::kind;
 use retake_tape::reader::Tape;
 use retake_tape::session::{RICH_ENDING, TALK_ENDING, flag};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long children of the program may outlive it.
@@ -64,10 +64,16 @@ pub fn rich_tapes(store: &Store, take: Take, trust: bool, command: &str) -> Resu
     Ok((player.take, tapes))
 }
 
-/// Seals what a replay noted in `session` and keeps it in the take, unless that cannot be written.
-pub fn collect(session: &Path, home: &Path, ending: &str) -> Result<Vec<Tape>> {
-    let mut tapes = Vec::new();
+/// Seals what a replay noted in `session`, once nobody writes it any more.
+pub fn sealed(session: &Path, ending: &str) -> Result<Vec<Tape>> {
     let paths = take::files(session, ending)?;
+    wait_written(&paths)?;
+    let words = |why: String| Failure::own(format!("cannot use what the replay noted: {why}"));
+    let sealed = |path: &PathBuf| take::seal_file(path).and_then(|_| take::load(path)).map_err(words);
+    paths.iter().map(sealed).collect()
+}
+
+fn wait_written(paths: &[PathBuf]) -> Result<()> {
     let started = Instant::now();
     while paths.iter().any(|path| running::writes(path)) {
         if started.elapsed() > STRAGGLERS {
@@ -75,10 +81,13 @@ pub fn collect(session: &Path, home: &Path, ending: &str) -> Result<Vec<Tape>> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    for path in paths {
-        let words = |why: String| Failure::own(format!("cannot use what the replay noted: {why}"));
-        take::seal_file(&path).map_err(words)?;
-        tapes.push(take::load(&path).map_err(words)?);
+    Ok(())
+}
+
+/// The same, and keeps it in the take, unless that cannot be written.
+pub fn collect(session: &Path, home: &Path, ending: &str) -> Result<Vec<Tape>> {
+    let tapes = sealed(session, ending)?;
+    for path in take::files(session, ending)? {
         let name = path.file_name().unwrap_or_default();
         let fresh = home.join(format!(".{}", name.to_string_lossy()));
         // A take on read-only media is developed each time anew.

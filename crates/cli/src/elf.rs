@@ -1,10 +1,12 @@
 //! What a program file tells before it is run: whether the shim can be loaded into it, and which build it is.
 
+use object::elf::FileHeader64;
 use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -214,6 +216,22 @@ impl Drop for Bytes {
             unsafe { libc::munmap(self.0.cast_mut().cast(), self.1) };
         }
     }
+}
+
+/// The lowest address that the file is made for: 0 unless it is a program that lies at a fixed place.
+pub fn lowest_address(path: &Path) -> u64 {
+    let mut head = [0; 4096];
+    // A device may be in memory, too, and opening or reading one may block.
+    if !fs::metadata(path).is_ok_and(|found| found.is_file()) {
+        return 0;
+    }
+    let Ok(length) = fs::File::open(path).and_then(|mut file| file.read(&mut head)) else { return 0 };
+    let head = &head[..length];
+    let Ok(header) = FileHeader64::<Endianness>::parse(head) else { return 0 };
+    let order = header.endian().unwrap_or_default();
+    let segments = header.program_headers(order, head).unwrap_or_default();
+    let loaded = segments.iter().filter(|segment| segment.p_type(order) == object::elf::PT_LOAD);
+    loaded.map(|segment| segment.p_vaddr(order) & !0xFFF).min().unwrap_or(0)
 }
 
 /// The build id of the ELF file that `bytes` hold, in hexadecimal.

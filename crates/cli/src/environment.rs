@@ -15,7 +15,7 @@ pub const OWN_ENVIRONMENT: usize = 2048;
 /// What carries the library's messages; it may hold a password.
 const TRANSPORT: &str = "RETAKE_TRANSPORT";
 /// That, and what proves who may carry.
-const CARRIERS: [&str; 9] = [
+const CARRIERS: [&str; 12] = [
     TRANSPORT,
     "RETAKE_SECRET",
     "RETAKE_SECRET_FILE",
@@ -25,6 +25,9 @@ const CARRIERS: [&str; 9] = [
     "NATS_CA",
     "NATS_CERT",
     "NATS_KEY",
+    "NATS_NKEY",
+    "NATS_CREDS",
+    "NATS_TLS_FIRST",
 ];
 
 /// The first process of a run.

@@ -197,6 +197,9 @@ impl Refused {
                 _ => {}
             }
         }
+        for threads in [&mut refused.holders, &mut refused.could] {
+            threads.sort_by_cached_key(|number| number.parse().unwrap_or(u32::MAX));
+        }
         refused
     }
 

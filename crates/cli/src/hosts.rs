@@ -1,5 +1,5 @@
-//! Other hosts of a job that do not have the take's directory: what their ranks need is taken there, and their tapes are
-//! brought back, both by the remote shell that the launcher itself uses.
+//! Other hosts of a job that do not have the take's directory: what their ranks or tasks need is taken there, and their tapes
+//! are brought back, both by the remote shell that the launcher, or PVM, itself uses.
 //!
 //! ```text
 //! retake record -> mpirun --mca plm_rsh_agent "retake reach-host 1 ssh" --host a,b ...      Open MPI
@@ -7,6 +7,9 @@
 //! mpirun -> retake reach-host 1 ssh b orted ...     has b the take? if not: session and shim go there, by tar
 //!        -> ssh b orted ...                         its ranks write their tapes there
 //! at the end, for each such host:                   ssh b tar of the tapes -> the take
+//!
+//! retake record -> master of PVM: the shim tells the hosts of the virtual machine through the session, and waits
+//!               -> PVM_RSH b ...                    the same is done for each of them, before any task is spawned
 //! ```
 //!
 //! Each host counts its threads by itself, from a number of its own on, so that numbers stay unique in the take.
@@ -19,7 +22,7 @@ use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, Status, plain, say};
 use crate::words::shell;
 use crate::{Ending, launch, shim};
-use retake_tape::session::{FILE as SESSION, TAPE_ENDING, variable};
+use retake_tape::session::{FILE as SESSION, HOSTS, Session, TAPE_ENDING, flag, hosts, variable};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -27,7 +30,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// Our remote shell, as the launcher calls it.
 pub const PROGRAM: &str = "reach-host";
@@ -36,7 +39,7 @@ const STAGE: &str = "host-";
 /// In there: the remote shell and the host, each word ended by a zero byte.
 const AGENT: &str = "agent";
 /// Hosts, and numbers of threads of each: together they fit into a number.
-const HOSTS: u32 = 255;
+const MANY: u32 = 255;
 const NUMBERS: u32 = 1 << 16;
 
 /// What names hosts to a launcher; a word follows.
@@ -131,7 +134,7 @@ fn write_script(path: &Path, text: &str) -> std::io::Result<()> {
 /// The arguments with which a job of several hosts runs on this one: a replay needs one session for all ranks. Only the
 /// first word that names hosts is the launcher's, in each of the parts that `:` divides; others are the program's.
 pub fn at_home(exe: &Path, argv: Vec<OsString>) -> Vec<OsString> {
-    let kind = launcher::kind(exe).unwrap_or(Kind::OpenMpi);
+    let Some(kind) = launcher::kind(exe) else { return argv };
     let mut words = argv.into_iter();
     let mut home: Vec<_> = words.next().into_iter().collect();
     // Hydra never minds.
@@ -199,8 +202,12 @@ pub fn main(args: Args) -> Result<Ending> {
         return Err(Failure::own(format!("{PROGRAM}: no host")));
     }
     let reach = Reach { agent: agent.to_vec(), host: rest[0].clone() };
+    let preload = std::env::var_os(variable::PRELOAD).unwrap_or_default();
+    let is_ours = |path: &&[u8]| path.windows(shim::START.len()).any(|part| part == shim::START.as_bytes());
+    let ours = preload.as_bytes().split(|byte| b": ".contains(byte)).find(is_ours);
+    let shim = Path::new(OsStr::from_bytes(ours.unwrap_or_default()));
     if let Some(take) = std::env::var_os(variable::TAKE)
-        && let Err(failure) = provide(&reach, Path::new(&take))
+        && let Err(failure) = provide(&reach, Path::new(&take), shim)
     {
         // The job runs all the same; that tapes are missing is told at its end.
         eprintln!("{failure}");
@@ -209,8 +216,35 @@ pub fn main(args: Args) -> Result<Ending> {
     Err(Failure::new(Status::NotFound, format!("{}: {}", reach.agent[0].to_string_lossy(), plain(&error))))
 }
 
-/// Sees to it that ranks on the host can be recorded.
-fn provide(reach: &Reach, take: &Path) -> Result<()> {
+/// What starts PVM's daemons on other hosts.
+const PVM_SHELL: &str = "PVM_RSH";
+
+/// The hosts of PVM's virtual machine on which tasks of the recording in `dir` may run, as soon as one of them tells of them:
+/// sees to it that tasks there can be recorded.
+pub fn see_to_tasks(session: &Session, dir: &Path, shim: &Path) {
+    if session.hosts_state.compare_exchange(hosts::TOLD, hosts::SEEN_TO, AcqRel, Acquire).is_err() {
+        return;
+    }
+    let path = dir.join(HOSTS);
+    let names = fs::read(&path).unwrap_or_default();
+    let _ = fs::remove_file(&path);
+    let given = std::env::var(PVM_SHELL).unwrap_or_else(|_| "rsh : ssh".into());
+    for name in names.split(|byte| *byte == b'\n').filter(|name| !name.is_empty() && name[0] != b'-') {
+        let host = OsStr::from_bytes(name).to_owned();
+        let Some(agent) = found(&given) else {
+            say(format_args!("no remote shell ({given}) to {}: tasks there may not be recorded", host.display()));
+            continue;
+        };
+        let reach = Reach { agent: vec![agent.into()], host };
+        if let Err(failure) = provide(&reach, dir, shim) {
+            eprintln!("{failure}");
+        }
+    }
+    session.hosts_state.store(hosts::NONE, Release);
+}
+
+/// Sees to it that ranks or tasks on the host can be recorded.
+fn provide(reach: &Reach, take: &Path, shim: &Path) -> Result<()> {
     let facts = fs::read(take.join(FACTS)).because(|| format!("cannot read {}", take.display()))?;
     let quoted = |path: &Path| shell(&path.to_string_lossy());
     // Its own words may stand around it.
@@ -219,10 +253,6 @@ fn provide(reach: &Reach, take: &Path) -> Result<()> {
     if found.windows(facts.len()).any(|part| part == facts) {
         return Ok(());
     }
-    let preload = std::env::var_os(variable::PRELOAD).unwrap_or_default();
-    let is_ours = |path: &&[u8]| path.windows(shim::START.len()).any(|part| part == shim::START.as_bytes());
-    let ours = preload.as_bytes().split(|byte| b": ".contains(byte)).find(is_ours);
-    let shim = Path::new(OsStr::from_bytes(ours.unwrap_or_default()));
     let stage = stage(reach, take, shim)?;
     let name = Path::new(shim.file_name().unwrap_or_default());
     let parent = |path: &Path| quoted(path.parent().unwrap_or(Path::new("/")));
@@ -252,7 +282,7 @@ fn provide(reach: &Reach, take: &Path) -> Result<()> {
 /// A folder in the take with what the host needs.
 fn stage(reach: &Reach, take: &Path, shim: &Path) -> Result<PathBuf> {
     let words = || format!("cannot write into {}", take.display());
-    let free = (1..HOSTS).map(|number| (number, take.join(format!("{STAGE}{number}"))));
+    let free = (1..MANY).map(|number| (number, take.join(format!("{STAGE}{number}"))));
     let made = free.into_iter().find(|(_, stage)| fs::create_dir(stage).is_ok());
     let (number, stage) = made.ok_or_else(|| Failure::own(words()))?;
     let agent: Vec<u8> =
@@ -264,7 +294,10 @@ fn stage(reach: &Reach, take: &Path, shim: &Path) -> Result<PathBuf> {
     {
         fs::copy(from, stage.join(name)).because(words)?;
     }
-    Mapped::open(&stage.join(SESSION))?.next_number.store(number * NUMBERS, Relaxed);
+    let session = Mapped::open(&stage.join(SESSION))?;
+    session.next_number.store(number * NUMBERS, Relaxed);
+    session.hosts_state.store(hosts::NONE, Relaxed);
+    session.flags.fetch_or(flag::APART, Relaxed);
     Ok(stage)
 }
 
@@ -272,7 +305,7 @@ fn stage(reach: &Reach, take: &Path, shim: &Path) -> Result<PathBuf> {
 pub fn gather(dir: &Path) -> Vec<String> {
     let mut hosts = Vec::new();
     let _ = fs::remove_file(dir.join(PROGRAM));
-    for stage in (1..HOSTS).map(|number| dir.join(format!("{STAGE}{number}"))).filter(|stage| stage.exists()) {
+    for stage in (1..MANY).map(|number| dir.join(format!("{STAGE}{number}"))).filter(|stage| stage.exists()) {
         let words = fs::read(stage.join(AGENT)).unwrap_or_default();
         let mut agent: Vec<_> = words.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).to_owned()).collect();
         agent.pop();
@@ -296,7 +329,11 @@ fn fetch(reach: &Reach, dir: &Path, stage: &Path) -> Result<()> {
     let here = stage.join("tapes");
     fs::create_dir(&here).because(|| format!("cannot write into {}", dir.display()))?;
     let mut from = reach.command();
-    from.arg(format!("cd {there} && tar cf - .")).stdin(Stdio::null()).stdout(Stdio::piped());
+    // A task may go on a little longer than the first process.
+    let ends = format!(
+        "for i in $(seq 100); do grep -hsF {there}/ /proc/[0-9]*/maps | grep -qF {TAPE_ENDING} || break; sleep 0.1; done"
+    );
+    from.arg(format!("cd {there} && {{ {ends}; tar cf - .; }}")).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut from = from.spawn().because(|| reach.agent[0].to_string_lossy().into_owned())?;
     let stream = from.stdout.take().map_or(Stdio::null(), Stdio::from);
     let unpacked = Command::new("tar").args(["xf", "-", "-C"]).arg(&here).stdin(stream).stderr(Stdio::null()).status();

@@ -8,6 +8,7 @@ use crate::session::Mapped;
 use crate::status::{Failure, Result, Status, plain};
 use retake_tape::choices::serve;
 use std::ffi::{CString, OsStr, OsString};
+use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
@@ -16,7 +17,18 @@ use std::time::{Duration, Instant};
 /// How long the other processes of a replay may take to end once one of them has reported.
 const GRACE: Duration = Duration::from_secs(3);
 /// Signals that reach retake alone and are meant for the program.
-const FORWARDED: [i32; 5] = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM];
+const FORWARDED: [i32; 10] = [
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGIO,
+    libc::SIGPWR,
+    libc::SIGSTKFLT,
+];
 /// Signals that the terminal sends to the program as well.
 const FROM_TERMINAL: [i32; 2] = [libc::SIGINT, libc::SIGQUIT];
 
@@ -81,6 +93,8 @@ pub fn find_program(word: &OsStr, path: Option<&OsStr>) -> Result<PathBuf> {
     Err(if Path::new(word).is_file() { failure.next(format!("retake record -- ./{shown}")) } else { failure })
 }
 
+/// Whoever sends one of these wants an end; all others are between the sender and the program.
+const ASKS_TO_END: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 /// The signal that has asked retake, or the program that it runs, to end; or 0.
 static ASKED: AtomicI32 = AtomicI32::new(0);
 
@@ -112,15 +126,47 @@ pub fn asked_to_end() -> Option<i32> {
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn hand_on(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    ASKED.store(signal, SeqCst);
     let child = CHILD.load(SeqCst);
-    // SAFETY: the kernel gives a valid pointer; kill is allowed in handlers. What the terminal sent (a positive code)
-    // has reached the program already.
+    // SAFETY: the kernel gives a valid pointer; what is called is allowed in handlers. What the terminal sent (a positive
+    // code) has reached the program already, and so has what the program sent to its own group.
     unsafe {
-        if child > 0 && (*info).si_code <= 0 {
-            libc::kill(child, signal);
+        let before = *libc::__errno_location();
+        let is_sent = (*info).si_code <= 0;
+        let is_own = is_sent && child > 0 && descends((*info).si_pid(), child);
+        if !is_own {
+            if ASKS_TO_END.contains(&signal) {
+                ASKED.store(signal, SeqCst);
+            }
+            if child > 0 && is_sent {
+                libc::kill(child, signal);
+            }
         }
+        *libc::__errno_location() = before;
     }
+}
+
+/// Whether process `pid` is `ancestor`, or one of its descendants. Does only what handlers may do.
+pub fn descends(mut pid: i32, ancestor: i32) -> bool {
+    while pid > 1 && pid != ancestor {
+        pid = parent(pid).unwrap_or(0);
+    }
+    pid == ancestor
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    let mut path = [0u8; 32];
+    write!(&mut path[..31], "/proc/{pid}/stat").ok()?;
+    let mut text = [0u8; 256];
+    // SAFETY: the path ends in a zero, and the buffer is as long as said.
+    let length = unsafe {
+        let file = libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let length = libc::read(file, text.as_mut_ptr().cast(), text.len());
+        libc::close(file);
+        usize::try_from(length).ok()?
+    };
+    // The name in parentheses may contain anything; behind it are the state and the parent.
+    let behind = text[..length].iter().rposition(|byte| *byte == b')')?;
+    std::str::from_utf8(&text[behind..length]).ok()?.split(' ').nth(2)?.parse().ok()
 }
 
 /// Signals that retake ignores, so that a write fails instead: Rust's runtime the first, [`survive_limits`] the second.
@@ -187,7 +233,7 @@ pub enum Verdict {
 /// and then what is to become of it.
 pub fn run(launch: &Launch, session: &Mapped, watch: &mut dyn FnMut(i32) -> Verdict) -> Result<Ran> {
     let mut before = Vec::new();
-    for signal in FORWARDED.into_iter().chain(FROM_TERMINAL) {
+    for signal in FORWARDED.into_iter().chain(FROM_TERMINAL).chain(libc::SIGRTMIN()..=libc::SIGRTMAX()) {
         // SAFETY: the handler only does what handlers may do.
         unsafe {
             let mut old: libc::sigaction = std::mem::zeroed();

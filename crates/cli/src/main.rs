@@ -32,6 +32,7 @@ mod pack;
 mod parts;
 mod promote;
 mod prune;
+mod ranks;
 mod record;
 mod relay;
 mod replay;
@@ -40,6 +41,7 @@ mod rm;
 mod running;
 mod schedule;
 mod session;
+mod settle;
 mod shim;
 mod show;
 mod status;
@@ -49,6 +51,7 @@ mod symbols;
 mod take;
 mod talk;
 mod tasks;
+mod unwind;
 mod wake;
 mod words;
 
@@ -88,6 +91,8 @@ enum Command {
     Follow(follow::Args),
     /// Run a program again and again, in other orders each time, until one fails
     Explore(explore::Args),
+    /// Find an order of threads in which the races of a take go as they went, for a replay that diverges
+    Settle(settle::Args),
     /// Print the order of a take as a schedule
     Schedule(schedule::Args),
     /// Print a take as readable lines
@@ -138,6 +143,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Replay(args) => replay::main(args),
         Command::Follow(args) => follow::main(args),
         Command::Explore(args) => explore::main(args),
+        Command::Settle(args) => settle::main(args),
         Command::Schedule(args) => schedule::main(args),
         Command::Show(args) => show::main(args),
         Command::Check(args) => check::main(args),

@@ -84,9 +84,12 @@ pub fn job(tapes: &[Tape]) -> Option<String> {
     })
 }
 
-/// Ranks of which nothing is in `dir`, though others of the same job are there: what is told of each job.
-pub fn missing_ranks(dir: &Path) -> Vec<String> {
-    let mut jobs: BTreeMap<String, (BTreeSet<u64>, Vec<PathBuf>)> = BTreeMap::new();
+/// The ranks of one job that have a tape, and the tapes of all that they are.
+type Ranks = (BTreeSet<u64>, Vec<PathBuf>);
+
+/// The jobs of which there are tapes in `dir`.
+fn jobs(dir: &Path) -> Vec<Ranks> {
+    let mut jobs: BTreeMap<String, Ranks> = BTreeMap::new();
     for path in take::files(dir, TAPE_ENDING).unwrap_or_default() {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some((job, rest)) = name.rsplit_once(RANK_NAME) else { continue };
@@ -96,7 +99,23 @@ pub fn missing_ranks(dir: &Path) -> Vec<String> {
             paths.push(path);
         }
     }
-    let told = |(ranks, paths): &(BTreeSet<u64>, Vec<PathBuf>)| {
+    jobs.into_values().collect()
+}
+
+/// Tells of a job in `dir` none of whose ranks was seen to use MPI.
+pub fn unseen_ranks(dir: &Path) -> Option<String> {
+    let is_seen =
+        |(_, paths): &Ranks| paths.iter().any(|path| take::load(path).is_ok_and(|tape| job(&[tape]).is_some()));
+    let (ranks, _) = jobs(dir).into_iter().find(|job| !is_seen(job))?;
+    Some(format!(
+        "none of {} was seen to call MPI: they do not use it, or are linked statically with it, and then their messages are not recorded",
+        words::count(ranks.len() as u64, "rank")
+    ))
+}
+
+/// Ranks of which nothing is in `dir`, though others of the same job are there: what is told of each job.
+pub fn missing_ranks(dir: &Path) -> Vec<String> {
+    let told = |(ranks, paths): Ranks| {
         let words = paths.iter().find_map(|path| job(&[take::load(path).ok()?]))?;
         let all: u64 = words.split(' ').next()?.parse().ok()?;
         let missing: Vec<_> = (0..all).filter(|rank| !ranks.contains(rank)).map(|rank| rank.to_string()).collect();
@@ -110,7 +129,7 @@ pub fn missing_ranks(dir: &Path) -> Vec<String> {
             )
         })
     };
-    jobs.values().filter_map(told).collect()
+    jobs(dir).into_iter().filter_map(told).collect()
 }
 
 /// What a receive of MPI got.

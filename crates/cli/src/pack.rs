@@ -16,6 +16,7 @@ use crate::take::{Origin, Take, TempDir, files};
 use crate::{parts, words};
 use retake_tape::check::crc32c;
 use retake_tape::session::{PART_ENDING, RANK_NAME, RICH_ENDING, TAPE_ENDING};
+use retake_tape::settled;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -93,7 +94,8 @@ fn pack_one(take: &Take, target: &Path) -> Result<()> {
     paths.extend(files(&take.dir, TAPE_ENDING)?);
     paths.extend(files(&take.dir, PART_ENDING)?);
     paths.extend(files(&take.dir, RICH_ENDING)?);
-    paths.extend(Some(take.dir.join(lines::FILE)).filter(|path| path.is_file()));
+    paths
+        .extend([lines::FILE, settled::FILE].map(|name| take.dir.join(name)).into_iter().filter(|path| path.is_file()));
     let fresh = target.with_extension(format!("{:x}", crate::store::random()));
     let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh).and_then(|file| {
         write(file, &paths)?;
@@ -225,7 +227,7 @@ fn is_take_file(name: &str) -> bool {
         stem.starts_with(|c: char| c.is_ascii_digit())
             && stem.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '~')
     };
-    [FILE, lines::FILE].contains(&name) || name.len() < 256 && stem.is_some_and(tree)
+    [FILE, lines::FILE, settled::FILE].contains(&name) || name.len() < 256 && stem.is_some_and(tree)
 }
 
 /// A reader that keeps the checksum of what was read.

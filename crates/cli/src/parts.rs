@@ -4,15 +4,15 @@
 //! says of it, and everything that its participants received or read comes from their own parts.
 
 use crate::facts::TapeFacts;
-use crate::status::{Failure, Result};
+use crate::status::{Failure, Result, say};
 use crate::take::{self, Take};
 use crate::words;
 use retake_tape::entry::{Entry, note};
 use retake_tape::layout::{born, kind};
 use retake_tape::part::{Line, fact};
 use retake_tape::reader::Tape;
-use retake_tape::session::{MEETING, NEXT_PART_ENDING, PART_ENDING, RANK_NAME, ROOT_NAME};
-use std::collections::BTreeSet;
+use retake_tape::session::{MEETING, NEXT_PART_ENDING, PART_ENDING, RANK_NAME, ROOT_NAME, TAPE_ENDING};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -152,7 +152,9 @@ impl Alone {
         let Some(started) = notes(tape, note::COMMAND).into_iter().next() else {
             let what =
                 format!("{name} cannot be replayed alone: the take holds the order of its messages, not the contents");
-            return Err(Failure::own(what).next(format!("retake record --full -- {}", take.facts.command())));
+            return Err(Failure::own(what)
+                .next(format!("retake replay --full {label}, which makes a take with them"))
+                .next(format!("retake record --full -- {}", take.facts.command())));
         };
         // What it executed is a part of it; ranks that it started and tasks that it spawned are not.
         let is_below = |tape: &Tape, top: &str| match tape.name().strip_prefix(top) {
@@ -188,6 +190,20 @@ pub fn notes(tape: &Tape, kind: u8) -> Vec<Vec<u8>> {
         }
     }
     found
+}
+
+/// Tells which processes of the take at `dir` cannot be replayed alone, and why.
+pub fn tell_who_is_bound(dir: &Path) {
+    let mut callers: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in take::files(dir, TAPE_ENDING).unwrap_or_default() {
+        let Ok(tape) = take::load(&path) else { continue };
+        for name in notes(&tape, note::NOT_ALONE) {
+            callers.entry(String::from_utf8_lossy(&name).into_owned()).or_default().push(tape.name());
+        }
+    }
+    for (name, callers) in callers {
+        say(format_args!("{} called {name}, and cannot be replayed alone", callers.join(", ")));
+    }
 }
 
 /// Gives every line of a part to `sink`, with its event.

@@ -18,7 +18,7 @@ use retake_tape::entry::{Entry, note};
 use retake_tape::layout::{MAJOR, MINOR, state};
 use retake_tape::session::{FILE as SESSION, TAPE_ENDING, flag, variable};
 use retake_trace::policy::Method;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
@@ -217,10 +217,13 @@ impl Recording {
                 deadlock = deadlock::Watch::silent(&session, self.args.on_deadlock);
             }
         }
-        let mut watch = |child| match (deadlock.look(), &mut following, &mut choosing) {
-            (Verdict::GoOn, Some(following), _) => following.look(child),
-            (Verdict::GoOn, _, Some(choosing)) => choosing.look(child),
-            (verdict, ..) => verdict,
+        let mut watch = |child| {
+            hosts::see_to_tasks(&session, &self.dir, &shim);
+            match (deadlock.look(), &mut following, &mut choosing) {
+                (Verdict::GoOn, Some(following), _) => following.look(child),
+                (Verdict::GoOn, _, Some(choosing)) => choosing.look(child),
+                (verdict, ..) => verdict,
+            }
         };
         let ran = launch::run(&launch, &session, &mut watch)?;
         let refused = session.report().is_some();
@@ -333,7 +336,8 @@ impl Recording {
             say(format_args!("{} -> {name}; {}", sums(facts), ended.words()));
             if self.args.checkpoint_every.is_none() {
                 let argument = if self.origin == Origin::Store { String::new() } else { format!(" {name}") };
-                say(format_args!("next: retake replay{argument} · retake show{argument}"));
+                let then = if facts.deadlock { "check" } else { "show" };
+                say(format_args!("next: retake replay{argument} · retake {then}{argument}"));
             }
         }
         if sealed && self.args.checkpoint_every.is_some() {
@@ -398,11 +402,17 @@ impl Recording {
             say(format_args!("it called {}, which is not replayed", names.join(", ")));
         }
         if self.args.full {
-            self.tell_who_is_bound();
+            parts::tell_who_is_bound(&self.dir);
         }
         for words in messages::missing_ranks(&self.dir) {
             say(words);
             say("next: retake record -o DIRECTORY -- CMD, with a directory that all hosts have under the same path");
+        }
+        if let Some(words) = messages::unseen_ranks(&self.dir) {
+            say(words);
+        }
+        if let Some(words) = tasks::missing(&self.dir) {
+            say(words);
         }
         let cuts = session.cuts.load(Acquire);
         if cuts > cuts_told {
@@ -417,20 +427,6 @@ impl Recording {
                 "only threads were recorded, not locks: this Rust program locks with std::sync, whose locks are futexes that libc never sees",
             );
             say("next: use locks that pass through libc (pthread) where the order matters");
-        }
-    }
-
-    /// Tells which processes cannot be replayed alone, and why.
-    fn tell_who_is_bound(&self) {
-        let mut callers: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for path in take::files(&self.dir, TAPE_ENDING).unwrap_or_default() {
-            let Ok(tape) = take::load(&path) else { continue };
-            for name in parts::notes(&tape, note::NOT_ALONE) {
-                callers.entry(String::from_utf8_lossy(&name).into_owned()).or_default().push(tape.name());
-            }
-        }
-        for (name, callers) in callers {
-            say(format_args!("{} called {name}, and cannot be replayed alone", callers.join(", ")));
         }
     }
 

@@ -9,12 +9,13 @@ use crate::parts::{self, Alone};
 use crate::relay::Relay;
 use crate::report::{Report, changed_program, other_command};
 use crate::session::Mapped;
+use crate::settle::{Order, Told, Way};
 use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::Store;
 use crate::symbols::Symbols;
 use crate::take::{Take, TempDir};
 use crate::tasks::TASK_NAME;
-use crate::{Ending, checkpoints, gdb, hosts, launcher, promote, record, shim, stop, tasks, wake, words};
+use crate::{Ending, checkpoints, gdb, hosts, launcher, promote, ranks, record, shim, stop, tasks, wake, words};
 use retake_tape::layout::{born, state};
 use retake_tape::reader::Tape;
 use retake_tape::session::{FILE as SESSION, RANK_NAME, ROOT_NAME, at_end, flag};
@@ -70,12 +71,12 @@ pub struct Args {
     #[arg(long, requires = "stop_at")]
     hold: bool,
     /// Run only this rank of an MPI job (rank:3), this task of PVM (task:0.1.2), or the process of this participant of the
-    /// retake library, without the others; what it received comes from the take, which must be recorded with --full, and what it sends goes nowhere
+    /// retake library, without the others; what it received comes from the take, which must be made with --full, and what it sends goes nowhere
     /// and is compared
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
-    /// Keep the contents of messages and shared objects, too, where the program uses the retake library: makes a new take,
-    /// with which one participant can be replayed alone
+    /// Keep the contents of messages, too, and of shared objects of the retake library: makes a new take, with which one rank,
+    /// task or participant can be replayed alone
     #[arg(long, conflicts_with_all = ["times", "check", "gdb", "stop_at", "only", "at_end"])]
     full: bool,
     /// With --full: put the new take here instead of into the store (%p: process id, %h: host name)
@@ -210,6 +211,8 @@ pub fn require_trust(store: &Store, take: &Take, remedies: impl Fn(&str) -> [Str
 pub struct Scene {
     pub session: Mapped,
     pub launch: Launch,
+    /// What it was told of the order of its threads.
+    pub told: Option<Told>,
     _stdin: Option<File>,
 }
 
@@ -217,6 +220,8 @@ pub struct Scene {
 pub struct Player {
     pub take: Take,
     pub tapes: Vec<Tape>,
+    /// In which order its threads run one at a time, if they do.
+    pub way: Option<Way>,
     /// Run only this, as the user called it.
     pub only: Option<String>,
     alone: Option<Alone>,
@@ -241,7 +246,9 @@ impl Player {
         }
         let (command, flags, at_end) = (Vec::new(), 0, at_end::STOP);
         parts::load(&take)?;
+        let way = Order::load(&take.dir)?.map(Way::from);
         Ok(Player {
+            way,
             take,
             tapes,
             only: None,
@@ -335,8 +342,10 @@ impl Player {
             [scene.launch.streams[1], scene.launch.streams[2]] = relay.streams();
         }
         let mut deadlock = deadlock::Watch::new(&scene.session, OnDeadlock::Hang);
-        let mut ran = launch::run(&scene.launch, &scene.session, &mut |_| {
-            if self.silent { Verdict::GoOn } else { deadlock.look() }
+        let mut ranks = ranks::Watch::new(&scene.session);
+        let mut ran = launch::run(&scene.launch, &scene.session, &mut |_| match ranks.look() {
+            Verdict::GoOn if !self.silent => deadlock.look(),
+            verdict => verdict,
         })?;
         relay.into_iter().for_each(Relay::finish);
         let facts = &self.take.facts;
@@ -351,6 +360,11 @@ impl Player {
 
     /// Everything that a replay needs, made in the directory `place`.
     pub fn scene(&self, place: &Path, output: Option<&Output>) -> Result<Scene> {
+        self.scene_by(place, output, self.way.as_ref().filter(|_| self.alone.is_none()))
+    }
+
+    /// The same for a replay that runs one thread at a time, by that way.
+    pub fn scene_by(&self, place: &Path, output: Option<&Output>, way: Option<&Way>) -> Result<Scene> {
         if shim::is_loaded_here() {
             let what = "this is already being recorded or replayed: a replay cannot run inside it";
             return Err(Failure::own(what).next("retake replay, outside of it"));
@@ -362,7 +376,10 @@ impl Player {
         let session_path = place.join(SESSION);
         let deadlock = if facts.deadlock { flag::DEADLOCK } else { 0 };
         let baton = if facts.explored { flag::BATON } else { 0 };
-        let session = Mapped::create(&session_path, self.flags | deadlock | baton)?;
+        let settled = if way.is_some() { flag::SETTLED } else { 0 };
+        let home = if facts.hosts.is_empty() { 0 } else { flag::HOME };
+        let session = Mapped::create(&session_path, self.flags | deadlock | baton | settled | home)?;
+        let told = way.map(|way| way.tell(place)).transpose()?;
         session.at_end.store(self.at_end, Relaxed);
         session.patience_ms.store(self.patience_ms, Relaxed);
         session.root_signal.store(root_signal(facts), Relaxed);
@@ -400,7 +417,7 @@ impl Player {
             is_apart: false,
             socket: None,
         };
-        Ok(Scene { session, launch, _stdin: stdin })
+        Ok(Scene { session, launch, told, _stdin: stdin })
     }
 
     /// Words the report of a replay that went wrong.
@@ -413,6 +430,10 @@ impl Player {
         if session.processes.load(Acquire) == 0 {
             let what = "this was no replay: the dynamic linker did not load the shim; its message, if any, is above";
             return Err(Failure::own(what).next("retake doctor"));
+        }
+        if self.flags & flag::FULL != 0 && session.cuts.load(Acquire) > 0 {
+            let what = "the replay could not write what it was to keep: there is no room for it";
+            return Err(Failure::own(what).next(format!("retake replay {}", self.take.label())));
         }
         Ok(())
     }

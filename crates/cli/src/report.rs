@@ -30,10 +30,23 @@ pub struct Report {
     pub detail: String,
     pub pcs: Vec<u64>,
     pub waiting: Vec<String>,
+    /// What other processes reported of the same standstill.
+    pub others: Vec<Report>,
 }
+
+/// The cause where nothing else is seen.
+const RACE: &str = "a race that no lock orders (plain memory, atomics)";
 
 impl Report {
     pub fn parse(text: &str) -> Report {
+        let starts = text.match_indices("what=").map(|(at, _)| at).filter(|at| *at > 0 && text[..*at].ends_with('\n'));
+        let starts: Vec<usize> = [0].into_iter().chain(starts).chain([text.len()]).collect();
+        let mut all: Vec<Report> = starts.windows(2).map(|part| Report::parse_one(&text[part[0]..part[1]])).collect();
+        all.sort_by_cached_key(|report| (report.process.len(), report.process.clone()));
+        Report { others: all.split_off(1), ..all.remove(0) }
+    }
+
+    fn parse_one(text: &str) -> Report {
         let mut report = Report::default();
         for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
             // Bytes that a program made up must not reach a terminal as they are.
@@ -88,9 +101,22 @@ impl Report {
         for line in &self.waiting {
             text += &format!("\nretake:   {}", self.with_names(line, symbols));
         }
-        text += &format!("\nretake: likely cause: {}", self.cause(other, take, tapes));
+        for report in &self.others {
+            let place = report.place(symbols);
+            for line in &report.waiting {
+                let is_main = line.strip_prefix(&report.thread).is_some_and(|rest| rest.starts_with(' '));
+                let place = if is_main { &*place } else { "" };
+                text += &format!("\nretake:   {}{place}", report.with_names(line, symbols));
+            }
+        }
+        let cause = self.cause(other, take, tapes);
+        text += &format!("\nretake: likely cause: {cause}");
         let status = if self.is_stuck() { Status::Stuck } else { Status::Diverged };
-        let failure = Failure::new(status, text).next(format!("retake show --light {}", take.label()));
+        let mut failure = Failure::new(status, text);
+        if cause.starts_with(RACE) && take.facts.threads() > 1 {
+            failure = failure.next(format!("retake settle {}", take.label()));
+        }
+        let failure = failure.next(format!("retake show --light {}", take.label()));
         if self.is_stuck() {
             failure.next("retake replay --patience SECONDS, if the program is only slow")
         } else {
@@ -143,7 +169,7 @@ impl Report {
         } else {
             format!(", or input that is not recorded: {}", unrecorded.join(", "))
         };
-        format!("a race that no lock orders (plain memory, atomics){input}")
+        format!("{RACE}{input}")
     }
 }
 

@@ -8,6 +8,7 @@ use crate::store::{FOREIGN_MARK, Store};
 use crate::take::{Origin, files};
 use retake_tape::copy::ENDING as COPY_ENDING;
 use retake_tape::session::{FILE as SESSION, NEXT_PART_ENDING, PART_ENDING, RICH_ENDING, TALK_ENDING, TAPE_ENDING};
+use retake_tape::settled;
 use std::fs;
 use std::path::Path;
 
@@ -42,7 +43,8 @@ pub fn remove(dir: &Path) -> Result<()> {
         all.extend(files(dir, ending)?);
     }
     all.extend(
-        [SESSION, FOREIGN_MARK, ".take.json.new", crate::lines::FILE, crate::facts::FILE].map(|name| dir.join(name)),
+        [SESSION, FOREIGN_MARK, ".take.json.new", crate::lines::FILE, settled::FILE, crate::facts::FILE]
+            .map(|name| dir.join(name)),
     );
     for path in all {
         match fs::remove_file(&path) {

@@ -17,6 +17,7 @@ use crate::status::{Context, Failure, Result, Status};
 use crate::store::Store;
 use crate::take::Take;
 use retake_analysis::History;
+use retake_tape::entry;
 use retake_tape::op::Op;
 use retake_tape::rich::WAITS;
 use retake_tape::schedule::{STEPS_MAX, outcome, points};
@@ -63,6 +64,7 @@ pub struct Step {
 /// The errors by which tries and timed waits fail.
 const ERRORS: [(&str, i32); 3] = [("EBUSY", libc::EBUSY), ("EAGAIN", libc::EAGAIN), ("ETIMEDOUT", libc::ETIMEDOUT)];
 const RUNS: &str = "runs";
+const CANCELLED: &str = "cancelled";
 
 impl Step {
     fn parse(word: &str) -> std::result::Result<Step, String> {
@@ -72,11 +74,12 @@ impl Step {
         let Some(said) = said else { return Ok(Step { thread, outcome: outcome::UNSAID }) };
         let error = ERRORS.iter().find(|(name, _)| *name == said).map(|(_, error)| *error as u32);
         let runs = (said == RUNS).then_some(outcome::RUNS);
+        let cancelled = (said == CANCELLED).then_some(outcome::CANCELLED);
         let value = || said.parse().ok().filter(|value| *value <= outcome::RESULT_MAX);
-        let outcome = error.or(runs).or_else(value);
+        let outcome = error.or(runs).or(cancelled).or_else(value);
         outcome.map(|outcome| Step { thread, outcome }).ok_or_else(|| {
             format!(
-                "`{word}`: behind = comes what the operation returns: 0, EBUSY, EAGAIN, ETIMEDOUT, a value, or {RUNS}"
+                "`{word}`: behind = comes what the operation returns: 0, EBUSY, EAGAIN, ETIMEDOUT, a value, {RUNS}, or {CANCELLED}"
             )
         })
     }
@@ -88,6 +91,7 @@ impl fmt::Display for Step {
         match (self.outcome, ERRORS.iter().find(|(_, error)| *error as u32 == self.outcome)) {
             (outcome::UNSAID, _) => Ok(()),
             (outcome::RUNS, _) => write!(f, "={RUNS}"),
+            (outcome::CANCELLED, _) => write!(f, "={CANCELLED}"),
             (_, Some((name, _))) => write!(f, "={name}"),
             (value, None) => write!(f, "={value}"),
         }
@@ -147,6 +151,8 @@ impl Schedule {
     /// for would do; this is the one in which the operations were noted.
     pub fn of_take(store: &Store, take: Take, trust: bool) -> Result<Schedule> {
         let (_, rich) = develop::rich_tapes(store, take, trust, "schedule")?;
+        let cancelled: HashSet<usize> =
+            History::new(&rich).filter(|note| note.rich.result == entry::CANCELLED).map(|note| note.thread).collect();
         let root = History::new(&rich);
         let owners: Vec<(String, u64)> =
             root.threads().iter().map(|(tape, thread)| (tape.name(), thread.header.number.into())).collect();
@@ -174,16 +180,22 @@ impl Schedule {
             if rich.op == Op::Barrier {
                 arrivals.pass(&mut steps, index, rich.object, rich.result);
             }
-            steps.push(Step { thread: index, outcome: outcome_of(rich.op, rich.result) });
+            let is_cancelled = cancelled.contains(&note.thread);
+            steps.push(Step { thread: index, outcome: outcome_of(rich.op, rich.result, is_cancelled) });
         }
         Ok(Schedule { points: points::ALL, steps })
     }
 }
 
-/// What is said of an operation's result: nothing where following the order makes it so.
-fn outcome_of(op: Op, result: i64) -> u32 {
+/// What is said of an operation's result: nothing where following the order makes it so. A thread that is cancelled sooner
+/// or later may be asked to end before an operation in which it did not.
+fn outcome_of(op: Op, result: i64, is_cancelled: bool) -> u32 {
     use Op::*;
     let said = match op {
+        CondWait | CondTimed | SemWait | SemTimed | ThreadJoin if result == entry::CANCELLED => {
+            return outcome::CANCELLED;
+        }
+        CondWait | SemWait | ThreadJoin if result == 0 && is_cancelled => 0,
         Once if result != 0 => return outcome::RUNS,
         // Above a bit of its own.
         SemValue => result & 0xFFFF_FFFF,
@@ -309,7 +321,7 @@ mod tests {
         let all = Schedule::parse("points all\n0\n1\n").unwrap();
         assert_eq!((all.points, all.steps.len()), (points::ALL, 2));
         assert_eq!(Schedule::parse(&all.to_string()).unwrap(), all);
-        let text = "points all\n0,1=0,2=EBUSY,1=ETIMEDOUT,1=EAGAIN,2=7,2=runs\n";
+        let text = "points all\n0,1=0,2=EBUSY,1=ETIMEDOUT,1=EAGAIN,2=7,2=runs,1=cancelled\n";
         let said = Schedule::parse(text).unwrap();
         assert_eq!((said.steps[2].outcome, said.steps[5].outcome), (libc::EBUSY as u32, 7));
         assert_eq!(said.to_string(), text);

@@ -3,6 +3,7 @@
 //! Where the modules lay is on the tape; what is in them is read from the files, unless those have changed since.
 
 use crate::elf;
+use crate::unwind::Unwind;
 use crate::words;
 use object::{Object, ObjectSymbol};
 use retake_tape::entry::{Entry, note};
@@ -27,6 +28,7 @@ struct Loaded {
     lines: Option<addr2line::Loader>,
     /// Variables: address, size, name.
     variables: Vec<(u64, u64, String)>,
+    unwind: Option<Unwind>,
 }
 
 /// A place in a program.
@@ -133,12 +135,10 @@ impl Symbols {
             };
             match modules.iter_mut().find(|module| module.path == Path::new(path)) {
                 Some(module) => module.size = end.saturating_sub(module.base),
-                None => modules.push(Module {
-                    base: start,
-                    size: end.saturating_sub(start),
-                    build_id: "-".into(),
-                    path: path.into(),
-                }),
+                None => {
+                    let base = start.saturating_sub(elf::lowest_address(Path::new(path)));
+                    modules.push(Module { base, size: end - base, build_id: "-".into(), path: path.into() });
+                }
             }
         }
         Symbols { present: true, modules: HashMap::from([(process.to_owned(), modules)]), ..Symbols::default() }
@@ -203,6 +203,20 @@ impl Symbols {
     pub fn is_in_library(&mut self, process: &str, pc: u64) -> bool {
         let frames = self.frames(process, pc.wrapping_sub(1));
         !frames.is_empty() && frames.iter().all(Place::is_of_library)
+    }
+
+    /// As many of the return addresses as are a stack for certain: each but the first was found through the frame pointer
+    /// of the function that the one before lies in.
+    pub fn certain<'a>(&mut self, process: &str, pcs: &'a [u64]) -> &'a [u64] {
+        let mut has_pointer = |pc: &&u64| self.has_frame_pointer(process, pc.wrapping_sub(1));
+        let many = pcs.iter().take_while(|pc| has_pointer(pc)).count() + 1;
+        &pcs[..many.min(pcs.len())]
+    }
+
+    fn has_frame_pointer(&mut self, process: &str, address: u64) -> bool {
+        let Some(module) = self.module(process, address).cloned() else { return false };
+        let unwind = self.file(&module).and_then(|loaded| loaded.unwind.as_ref());
+        unwind.is_some_and(|unwind| unwind.has_frame_pointer(address - module.base))
     }
 
     /// The same for a whole stack, with all functions that were inlined there, innermost first. Frames of libc and of the
@@ -359,7 +373,7 @@ fn load(module: &Module, present: bool) -> Option<Loaded> {
         .collect();
     variables.sort();
     variables.dedup_by_key(|(start, _, _)| *start);
-    Some(Loaded { lines: addr2line::Loader::new(&module.path).ok(), variables })
+    Some(Loaded { lines: addr2line::Loader::new(&module.path).ok(), variables, unwind: Unwind::of(&file) })
 }
 
 /// Where C++'s threads begin; the functions, by their names, if the library is a part of the program.
@@ -373,9 +387,13 @@ fn plain(symbol: &str) -> String {
     } else {
         symbol.to_owned()
     };
+    let name = name.replace(STRING, "std::string");
     // Debug information names what lambdas do so, and nothing else: classes come with their names.
     if name == "operator()" { "lambda".into() } else { name.replace(UNNAMED[0], "").replace(UNNAMED[1], "") }
 }
+
+/// What C++ calls a string.
+const STRING: &str = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >";
 
 /// What stands before names in a namespace without a name.
 const UNNAMED: [&str; 2] = ["_GLOBAL__N_1::", "(anonymous namespace)::"];

@@ -63,6 +63,36 @@ fn wait_while(busy: impl Fn() -> bool) {
     }
 }
 
+/// Which tasks that were started have no tape in `dir`, in words.
+pub fn missing(dir: &Path) -> Option<String> {
+    let paths = files(dir, TAPE_ENDING).ok()?;
+    let mut spawns = Vec::new();
+    let names: BTreeSet<_> = paths
+        .iter()
+        .filter_map(|path| load(path).ok())
+        .map(|tape| {
+            look_through(&tape, &mut spawns);
+            tape.name()
+        })
+        .collect();
+    let started = |spawn: &Spawn| {
+        let places = (1..).zip(spawn.tids.clone()).filter(|(_, tid)| *tid > 0);
+        places.map(|(place, _)| format!("{}.{place}", spawn.name)).collect::<Vec<_>>()
+    };
+    let all: Vec<_> = spawns.iter().flat_map(started).collect();
+    let left: Vec<_> = all.iter().filter(|name| !names.contains(*name)).map(String::as_str).collect();
+    let list = left[..left.len().min(12)].join(", ");
+    let more = if left.len() > 12 { ", …" } else { "" };
+    (!left.is_empty()).then(|| {
+        format!(
+            "{} of {} left no tape here ({list}{more}): their host does not have {}, or it was lost, or they are static programs; a replay runs them unrecorded",
+            left.len(),
+            words::count(all.len() as u64, "task"),
+            dir.display()
+        )
+    })
+}
+
 /// Gives every unplaced task in `dir` its place, and all that it created with it.
 pub fn place(dir: &Path) -> Result<()> {
     let paths = files(dir, TAPE_ENDING)?;
@@ -156,7 +186,7 @@ fn renamed(name: &str, places: &BTreeMap<String, String>) -> String {
 pub const TASK_NAME: &str = "task:";
 
 /// Whether the process was a task: it enrolled.
-fn is_task(tape: &Tape) -> bool {
+pub fn is_task(tape: &Tape) -> bool {
     look_through(tape, &mut Vec::new()).is_some()
 }
 

@@ -6,7 +6,9 @@
 use crate::sys;
 use crate::thread::{self, Thread};
 use crate::tls;
-use core::sync::atomic::Ordering::Release;
+use crate::turn;
+use core::ptr::null_mut;
+use core::sync::atomic::Ordering::{Acquire, Release};
 
 /// What `in_use` is for such a thread.
 const APART: u32 = 3;
@@ -41,7 +43,28 @@ struct Ended;
 impl Drop for Ended {
     fn drop(&mut self) {
         if let Some(thread) = thread::current() {
-            thread.in_use.store(2, Release);
+            thread.has_ended();
         }
+    }
+}
+
+/// The calling thread enters a library. One that the engine does not know (libc's, for a timer) stays unknown: it is the
+/// library's as long as it is there.
+pub fn enter() {
+    match thread::current() {
+        Some(_) => turn::enter_library(),
+        None => tls::set(make(0, 0)),
+    }
+}
+
+/// It leaves again.
+pub fn leave() {
+    let Some(thread) = thread::current() else { return };
+    // No thread that a library has made is without a function.
+    if thread.in_use.load(Acquire) == APART && thread.start == 0 && thread.library == 1 {
+        tls::set(null_mut());
+        thread.in_use.store(0, Release);
+    } else if thread.library > 0 {
+        turn::leave_library();
     }
 }

@@ -1,4 +1,5 @@
-//! What a process exchanged with others: kept in a recording with `--full`, and all that a replay of it alone needs.
+//! What a process exchanged with others: kept with `--full`, by a recording or by a replay of all, and all that a replay of it
+//! alone needs.
 //!
 //! Each record is a note of the thread that made the call, in the order of its calls. Replay passes over notes; a replay
 //! alone reads them beside the events, with a reader of its own: the program makes the same calls in the same order.
@@ -8,16 +9,17 @@ use crate::process;
 use crate::report;
 use crate::thread::Thread;
 use crate::turn;
-use retake_tape::entry::{self, Context, Entry, note};
+use retake_tape::entry::{self, Context, Entry, ROOM, note, write};
 use retake_tape::layout::state;
 use retake_tape::op::Op;
 use retake_tape::session::flag;
 use retake_tape::walk::{self, Chunk};
 
-/// Whether contents are kept (recording).
+/// Whether contents are kept: in a recording on the tape, in a replay of all beside it.
 #[inline]
 pub fn are_kept() -> bool {
-    turn::recording() && process::get().has(flag::FULL)
+    let process = process::get();
+    process.has(flag::FULL) && process::mode() != process::mode::OFF && !process.has(flag::ALONE)
 }
 
 /// Whether this process runs alone: what others gave it comes from its tape (replay).
@@ -68,10 +70,25 @@ impl Default for Records {
 }
 
 impl Thread {
-    /// Recording: what the call of `function` exchanged.
+    /// What the call of `function` exchanged.
     pub fn keep(&mut self, function: &str, parts: [&[u8]; 2]) {
+        self.keep_note(note::CONTENTS, &[function.as_bytes(), &[0], parts[0], parts[1]]);
+    }
+
+    /// A note that a replay alone needs: on the tape, or, where that is being replayed, in a file beside it, from which the
+    /// command line puts it there.
+    pub fn keep_note(&mut self, what: u8, parts: &[&[u8]]) {
         self.begin();
-        self.note_of(note::CONTENTS, &[function.as_bytes(), &[0], parts[0], parts[1]]);
+        if turn::recording() {
+            self.note_of(what, parts);
+        } else {
+            let (event, length) = (self.count() + 1, parts.iter().map(|part| part.len()).sum::<usize>());
+            if let Some(to) = self.rich.room(&raw mut process::get().rich, ROOM + length) {
+                // SAFETY: there is room.
+                let to = unsafe { write::note(&mut self.rich.context, to, event, what, parts) };
+                self.rich.advance(to);
+            }
+        }
         self.finish();
     }
 

@@ -2,8 +2,8 @@
 //!
 //! A thread that is about to block says what it wants, then looks. A thread is *live* if it waits for nothing, or if
 //! what it waits for can come: the holder of its mutex is live, the thread that it joins is live, or, for what any
-//! thread could give (a signal, a post, an arrival), any other thread is live. Threads that are not live are dead for
-//! ever: nothing in the program can wake them, and so a deadlock, once seen, stays.
+//! thread could give (a signal, a post, an arrival, a mutex whose holder has ended), any other thread is live. Threads that
+//! are not live are dead for ever: nothing in the program can wake them, and so a deadlock, once seen, stays.
 //!
 //! What is exact about it: wants are read twice, and between the readings nobody has moved. Objects that other processes
 //! can reach, threads that Retake does not know, and handlers that a signal could run make what they could give come.
@@ -14,7 +14,6 @@
 
 use crate::lock::Lock;
 use crate::process;
-use crate::report;
 use crate::store::Path;
 use crate::sys;
 use crate::thread::{self, Thread};
@@ -24,7 +23,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence};
 use retake_tape::op::Op;
 use retake_tape::rich;
-use retake_tape::session::REPORT_MAX;
+use retake_tape::session::DEADLOCK_MAX;
 
 /// Kinds of objects that a thread can wait for.
 pub mod want {
@@ -36,6 +35,9 @@ pub mod want {
     pub const SEMAPHORE: u32 = 5;
     pub const JOIN: u32 = 6;
     pub const BARRIER: u32 = 7;
+    /// What is run once, and is under way in another thread.
+    pub const ONCE: u32 = 8;
+    pub const SPIN: u32 = 9;
 }
 
 /// What a thread is about to wait for.
@@ -103,6 +105,8 @@ pub enum Need<'a> {
     Anyone,
     /// That thread must end.
     End(&'a Thread),
+    /// Nobody can give it: its holder has ended, and nobody else is allowed to unlock it.
+    Nobody,
 }
 
 /// Tells what `thread` needs; set by the surface, which knows the objects.
@@ -117,7 +121,7 @@ pub type Mark = fn(kind: u32, object: usize, thread: &Thread) -> u64;
 /// From where its holder obtained the object: the lower half of a return address, or 0.
 pub type Since = fn(wanted: Wanted, holder: &Thread) -> u32;
 /// Frames told of each thread.
-pub const STACK: usize = 12;
+pub const STACK: usize = 20;
 
 /// What the surface knows and the engine does not.
 pub struct Surface {
@@ -128,6 +132,10 @@ pub struct Surface {
     /// Whether a handler of the program's could run.
     pub has_handlers: fn() -> bool,
     pub since: Since,
+    /// The id of the thread that has it and has ended.
+    pub left_by: fn(wanted: Wanted) -> Option<u32>,
+    /// The stack of the calling thread.
+    pub own_stack: fn() -> [u64; STACK],
 }
 
 static SURFACE: AtomicPtr<Surface> = AtomicPtr::new(null_mut());
@@ -161,13 +169,52 @@ pub fn has_destructors() {
     DESTRUCTORS.store(true, Relaxed);
 }
 
+/// Whether something may.
+pub fn may_have_destructors() -> bool {
+    DESTRUCTORS.load(Relaxed)
+}
+
 /// A thread's function has ended. Unless something of the program's still runs in it, whoever waits for a signal may now
 /// wait for ever.
 pub fn ends() {
     let alive = ALIVE.fetch_sub(1, SeqCst) - 1;
-    if !DESTRUCTORS.load(Relaxed) && alive > 0 && WAITING.load(SeqCst) >= alive {
+    let waiting = WAITING.load(SeqCst);
+    if DESTRUCTORS.load(Relaxed) || alive == 0 || waiting == 0 {
+        return;
+    }
+    if waiting >= alive || surface().is_some_and(somebody_needs_nobody) {
         look(None);
     }
+}
+
+/// Whether a thread waits for what nobody can give.
+fn somebody_needs_nobody(surface: &Surface) -> bool {
+    let mut found = false;
+    thread::each(|thread| {
+        let serial = thread.want.serial.load(Acquire);
+        let wanted = thread.want.get();
+        // If it has gone on meanwhile, its object may be gone.
+        let waits = wanted.kind == want::MUTEX && thread.want.serial.load(Acquire) == serial;
+        found |= waits && matches!((surface.needs)(wanted, thread), Need::Nobody);
+    });
+    found
+}
+
+/// Whether the thread of that id has ended: nothing of the program's runs in it any more.
+pub fn has_ended(tid: u32) -> bool {
+    let is_gone = || {
+        // SAFETY: signal 0 asks and does nothing.
+        let asked = unsafe { sys::tgkill(sys::getpid_now() as usize, tid as usize, 0) };
+        sys::error(asked) == Some(libc::ESRCH)
+    };
+    by_tid(tid).is_none() && (has_ended_quietly(tid) || is_gone())
+}
+
+/// Whether its function has ended and nothing of the program's comes behind that.
+fn has_ended_quietly(tid: u32) -> bool {
+    let mut ended = false;
+    thread::each(|thread| ended |= thread.tid == tid && thread.in_use.load(Acquire) == 2);
+    ended && !DESTRUCTORS.load(Relaxed)
 }
 
 /// A thread could not be created.
@@ -249,6 +296,8 @@ pub fn at_end(thread: &Thread, op: Op, object: usize) {
         Op::SemWait => want::SEMAPHORE,
         Op::ThreadJoin => want::JOIN,
         Op::Barrier => want::BARRIER,
+        Op::Once => want::ONCE,
+        Op::SpinLock => want::SPIN,
         _ => return,
     };
     let mark = mark(kind, object, thread);
@@ -277,7 +326,7 @@ fn is_suspicious(surface: &Surface, thread: &Thread, wanted: Wanted, waiting: u3
         Need::Nothing | Need::Outside => false,
         Need::Thread(tid) => by_tid(tid).is_some_and(|holder| holder.want.kind.load(Acquire) != want::NOTHING),
         Need::End(target) => target.want.kind.load(Acquire) != want::NOTHING,
-        Need::Readers => true,
+        Need::Readers | Need::Nobody => true,
         Need::Anyone => waiting >= ALIVE.load(SeqCst),
     }
 }
@@ -375,7 +424,9 @@ fn look(me: Option<&Thread>) {
         } else if has_strangers(seen) {
             return;
         }
-        tell(seen, surface);
+        if seen.iter().any(dead) {
+            tell(seen, surface);
+        }
     });
     if let Some(thread) = current {
         thread.finish();
@@ -437,6 +488,7 @@ fn can_come(seen: &[Seen], index: usize, surface: &Surface) -> bool {
             all || !any
         }
         Need::Anyone => seen.iter().enumerate().any(|(other, seen)| other != index && seen.live),
+        Need::Nobody => false,
     }
 }
 
@@ -450,7 +502,12 @@ fn reduce(seen: &mut [Seen], surface: &Surface) {
                 !other.live && unsafe { needs_it(&*other.thread, other.wanted, &*seen[index].thread, surface) }
             })
         };
-        let Some(behind) = (0..seen.len()).find(|index| !seen[*index].live && !is_needed(*index)) else { return };
+        let is_first = |index: usize| {
+            // SAFETY: as above.
+            matches!((surface.needs)(seen[index].wanted, unsafe { &*seen[index].thread }), Need::Nobody)
+        };
+        let is_behind = |index: &usize| !seen[*index].live && !is_needed(*index) && !is_first(*index);
+        let Some(behind) = (0..seen.len()).find(is_behind) else { return };
         seen[behind].live = true;
     }
 }
@@ -458,7 +515,7 @@ fn reduce(seen: &mut [Seen], surface: &Surface) {
 /// Whether `thread`, which waits for `wanted`, needs `other` to do something.
 fn needs_it(thread: &Thread, wanted: Wanted, other: &Thread, surface: &Surface) -> bool {
     match (surface.needs)(wanted, thread) {
-        Need::Nothing | Need::Outside => false,
+        Need::Nothing | Need::Outside | Need::Nobody => false,
         Need::Thread(tid) => other.tid == tid,
         Need::End(target) => core::ptr::eq(target, other),
         Need::Readers => other.holds.has(wanted.object),
@@ -488,12 +545,7 @@ fn has_strangers(seen: &[Seen]) -> bool {
     let mut strangers = false;
     sys::each_task(|tid| {
         let known = seen.iter().any(|seen| unsafe { (*seen.thread).tid } == tid);
-        let mut ended = false;
-        if !known {
-            let quiet = !DESTRUCTORS.load(Relaxed);
-            thread::each(|thread| ended |= quiet && thread.tid == tid && thread.in_use.load(Acquire) == 2);
-        }
-        strangers |= !known && !ended;
+        strangers |= !known && !has_ended_quietly(tid);
     }) || strangers
 }
 
@@ -506,6 +558,8 @@ fn kind_word(kind: u32) -> &'static str {
         want::SEMAPHORE => "semaphore",
         want::JOIN => "end of thread",
         want::BARRIER => "barrier",
+        want::ONCE => "once",
+        want::SPIN => "spinlock",
         _ => "object",
     }
 }
@@ -517,14 +571,14 @@ fn tell(seen: &[Seen], surface: &Surface) {
         return;
     }
     // SAFETY: whoever turned the state to 1 is the only writer.
-    let room = unsafe { core::slice::from_raw_parts_mut(session.deadlock.as_ptr().cast_mut(), REPORT_MAX) };
+    let room = unsafe { core::slice::from_raw_parts_mut(session.deadlock.as_ptr().cast_mut(), DEADLOCK_MAX) };
     let mut lines = Path { to: room, length: 0 };
     lines.push(b"process=").push(process::get().name()).push(b"\npid=").push_number(process::get().pid.into());
     lines.push(b"\n");
     for dead in seen.iter().filter(|seen| !seen.live) {
         tell_one(&mut lines, seen, dead, surface);
     }
-    session.deadlock_len.store(lines.length.min(REPORT_MAX) as u32, Release);
+    session.deadlock_len.store(lines.length.min(DEADLOCK_MAX) as u32, Release);
     session.deadlock_state.store(2, Release);
 }
 
@@ -535,7 +589,12 @@ fn tell_one(lines: &mut Path<'_>, seen: &[Seen], dead: &Seen, surface: &Surface)
     lines.push(b"\nevent=").push_number(thread.count() + 1);
     lines.push(b"\nwaits=").push(kind_word(dead.wanted.kind).as_bytes());
     lines.push(b"\nobject=").push_hex(dead.wanted.object as u64).push(b"\n");
-    if dead.wanted.kind == want::MUTEX && dead.wanted.mark != 0 {
+    let is_own = match dead.wanted.kind {
+        want::MUTEX => dead.wanted.mark != 0,
+        want::SPIN => thread.holds.has(dead.wanted.object),
+        _ => false,
+    };
+    if is_own {
         tell_holder(lines, thread, dead.wanted, surface);
     }
     for other in seen {
@@ -546,9 +605,10 @@ fn tell_one(lines: &mut Path<'_>, seen: &[Seen], dead: &Seen, surface: &Surface)
             tell_holder(lines, other, dead.wanted, surface);
         }
     }
+    tell_ended(lines, dead.wanted, surface);
     lines.push(b"pcs=");
     let is_current = thread::current().is_some_and(|current| core::ptr::eq(current, thread));
-    let stack = if is_current { longer(report::callers()) } else { (surface.stack_of)(thread) };
+    let stack = if is_current { (surface.own_stack)() } else { (surface.stack_of)(thread) };
     for pc in stack.iter().take_while(|pc| **pc != 0) {
         lines.push_hex(*pc).push(b",");
     }
@@ -557,16 +617,35 @@ fn tell_one(lines: &mut Path<'_>, seen: &[Seen], dead: &Seen, surface: &Surface)
 
 fn tell_holder(lines: &mut Path<'_>, holder: &Thread, wanted: Wanted, surface: &Surface) {
     lines.push(b"holder=").push(holder.name()).push(b"\n");
-    lines.push(b"since=").push_hex(u64::from((surface.since)(wanted, holder))).push(b"\n");
+    let since = (surface.since)(wanted, holder);
+    lines.push(b"since=").push_hex(u64::from(since)).push(b"\n");
+    let calls = holder.taken.of(wanted.object).filter(|calls| since == 0 || calls[0] as u32 == since);
+    lines.push(b"calls=");
+    for call in calls.iter().flatten().take_while(|call| **call != 0) {
+        lines.push_hex(*call).push(b",");
+    }
+    lines.push(b"\n");
 }
 
-fn longer(pcs: [u64; 6]) -> [u64; STACK] {
-    let mut stack = [0; STACK];
-    stack[..6].copy_from_slice(&pcs);
-    stack
+/// Those in the way who have ended. One whose structure has become another's has no name any more.
+fn tell_ended(lines: &mut Path<'_>, wanted: Wanted, surface: &Surface) {
+    let left_by = (surface.left_by)(wanted);
+    let mut is_named = false;
+    thread::each(|thread| {
+        let is_lock = matches!(wanted.kind, want::READ | want::WRITE);
+        let has_it = left_by == Some(thread.tid) || is_lock && thread.holds.has(wanted.object);
+        if thread.in_use.load(Acquire) == 2 && has_it {
+            is_named = true;
+            tell_holder(lines, thread, wanted, surface);
+            lines.push(b"ended=1\n");
+        }
+    });
+    if left_by.is_some() && !is_named {
+        lines.push(b"holder=\nended=1\n");
+    }
 }
 
-/// Read-write locks that a thread has: who is in a writer's way, and since when.
+/// What a thread has that does not itself say whose it is: read-write locks, spinlocks, what it runs once.
 #[repr(C)]
 pub struct Holds {
     held: [Hold; HOLDS],
@@ -601,7 +680,7 @@ impl Holds {
         }
     }
 
-    fn has(&self, object: usize) -> bool {
+    pub fn has(&self, object: usize) -> bool {
         self.find(object).is_some()
     }
 

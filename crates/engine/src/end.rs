@@ -7,6 +7,7 @@ use crate::deadlock;
 use crate::process::{self, Process};
 use crate::ranks;
 use crate::report;
+use crate::settled;
 use crate::signals;
 use crate::stops;
 use crate::sys;
@@ -41,6 +42,7 @@ pub fn reached(thread: &mut Thread, op: Op, object: usize) {
     if process.has(flag::DEADLOCK) {
         deadlock::at_end(thread, op, object);
     }
+    settled::leaves(thread);
     // The program's timers go on; handling their signals would look like work for ever.
     signals::hold_timers();
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
@@ -51,6 +53,7 @@ pub fn reached(thread: &mut Thread, op: Op, object: usize) {
             process::tell_fate(fate::PLAYED);
         }
         if policy == at_end::STOP && !by_itself() {
+            watch::looks(thread, started);
             let quiet = all_told(process) && watch::still_ns() > QUIET_NS;
             if all_played(process) && ranks::all_played() && quiet && stops::at_end(thread) {
                 finish(process);
@@ -104,12 +107,16 @@ pub fn die_by(signal: u32) -> ! {
 }
 
 /// Replay: `thread` is about to end the process; `how` is a [`state`]. If it is the one that ended it so then, it must have
-/// done all that it did.
-pub fn comes(thread: &Thread, how: u32) {
+/// done all that it did. If nobody did so then, the process was killed before, perhaps in a sleep that returns at once now.
+pub fn comes(thread: &mut Thread, how: u32) {
     let process = process::get();
     let left = thread.reader.total.saturating_sub(thread.count());
-    if left > 0 && process.recorded_state == how && process.recorded_by == thread.number {
+    let by_this = process.recorded_state == how && process.recorded_by == thread.number;
+    if left > 0 && (by_this || !by_itself()) {
         report::too_early(thread, left);
+    }
+    if !by_itself() && !thread.live {
+        reached(thread, Op::Exit, 0);
     }
 }
 
@@ -120,6 +127,7 @@ pub fn wait_for_others() {
     let mut since = sys::clock_ns(libc::CLOCK_MONOTONIC);
     let mine = crate::thread::current().map_or(0, |thread| {
         thread.waits_for(waiting::OUTSIDE, 0, 0);
+        settled::leaves(thread);
         thread.number
     });
     loop {

@@ -41,7 +41,18 @@ impl Default for Messages {
 
 impl Thread {
     /// Recording: a receive from anyone has got what `new` says. No event.
+    #[inline]
     pub fn matched(&mut self, new: Match) {
+        let w = &mut self.writer;
+        let left = w.block_end as usize - w.block as usize;
+        if left > 0 {
+            // SAFETY: the rest of a block, still zero.
+            let end = unsafe { matches::add(&mut self.messages.context, w.block, left, new) };
+            if !end.is_null() {
+                w.block = end;
+                return;
+            }
+        }
         self.fill(|context, to, left| {
             // SAFETY: the rest of a block, still zero.
             unsafe { matches::add(context, to, left, new) }
@@ -56,6 +67,8 @@ impl Thread {
         });
     }
 
+    #[cold]
+    #[inline(never)]
     fn fill(&mut self, add: impl Fn(&mut matches::Context, *mut u8, usize) -> *mut u8) {
         for _ in 0..2 {
             let w = &mut self.writer;

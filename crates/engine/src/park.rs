@@ -9,9 +9,10 @@
 
 use crate::lock::Lock;
 use crate::process::{self, Seat};
+use crate::settled;
 use crate::stops;
 use crate::sys;
-use crate::thread::{Thread, waiting};
+use crate::thread::{self, Thread, waiting};
 use crate::watch;
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
@@ -142,7 +143,9 @@ pub fn wait(thread: &mut Thread, why: u32, place: &Place, value: u64, left: impl
     let ready = || left() == 0;
     thread.waits_for(why, value, place.key as u64);
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
-    if place.poll {
+    if settled::is_on() {
+        settled::wait(thread, ready);
+    } else if place.poll {
         let mut step = 20_000;
         while !ready() {
             sys::sleep_ns(step);
@@ -179,7 +182,7 @@ fn spin(left: &impl Fn() -> u64) -> bool {
         if steps == 0 {
             return true;
         }
-        if steps > NEAR || spins > SPINS || RUNNING.load(Relaxed) > processors {
+        if settled::is_on() || steps > NEAR || spins > SPINS || RUNNING.load(Relaxed) > processors {
             return false;
         }
         for _ in 0..steps {
@@ -303,6 +306,9 @@ pub fn wait_for_thread(thread: &mut Thread, thread_number: u32, count: u64) {
     thread.waits_for(waiting::EDGE, count, u64::from(thread_number));
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
     let place = Place { key: core::ptr::from_ref(seat) as usize, wanted: core::ptr::null(), poll: false };
+    if settled::is_on() {
+        settled::wait(thread, ready);
+    }
     while !ready() {
         thread.parked.store(0, Relaxed);
         enter(thread, &place, count);
@@ -323,6 +329,9 @@ pub fn wait_for_thread(thread: &mut Thread, thread_number: u32, count: u64) {
 pub fn wait_until(thread: &mut Thread, at: usize, is_so: impl Fn() -> bool) {
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
     thread.waits_for(waiting::VERSION, 0, at as u64);
+    if settled::is_on() {
+        settled::wait(thread, &is_so);
+    }
     while !is_so() {
         sys::sleep_ns(50_000);
         watch::look(thread, started);
@@ -351,6 +360,12 @@ pub fn wait_for_uses(number: u32, uses: u64) {
     let Some(seat) = process::get().seat(number) else { return };
     let left = || uses.saturating_sub(seat.uses.load(Acquire));
     if spin(&left) || SOFT_FAILED.load(Relaxed) >= SOFT_FAILURES {
+        return;
+    }
+    if settled::is_on() {
+        if let Some(thread) = thread::current() {
+            settled::wait_softly(thread, || left() == 0);
+        }
         return;
     }
     stops::waiting_outside(|| {

@@ -3,6 +3,7 @@
 //! Written once at the start (and again in a forked child, where one thread is left); read by everyone.
 
 use crate::messages::Expected;
+use crate::settled;
 use crate::stops;
 use crate::store::{Beginning, PATH_MAX, Path, Store};
 use crate::sys;
@@ -161,7 +162,7 @@ impl Process {
 
     /// Whether everything is noted, for a person to read.
     pub fn is_rich(&self) -> bool {
-        !self.rich.header().is_null()
+        !self.rich.header().is_null() && self.has(flag::RICH)
     }
 
     /// The recorded thread of that number.
@@ -265,6 +266,7 @@ pub fn forked() {
     crate::deadlock::reset();
     crate::schedule::reset();
     crate::baton::reset();
+    settled::reset();
     crate::objects::reset();
     crate::messages::reset();
     tls::set(null_mut());
@@ -320,7 +322,7 @@ fn begin(replay: bool, born: u32) -> bool {
     let begun = if replay { begin_replay() } else { begin_record(born) };
     if begun {
         MODE.store(if replay { mode::REPLAY } else { mode::RECORD }, Release);
-        begin_rich();
+        begin_second();
     } else {
         MODE.store(mode::OFF, Release);
         return false;
@@ -337,7 +339,9 @@ fn begin(replay: bool, born: u32) -> bool {
     adopt(thread, &creation);
     tls::set(thread);
     stops::begun(thread);
-    if !replay {
+    if replay {
+        settled::begin(thread);
+    } else {
         crate::schedule::begin(thread);
     }
     true
@@ -360,18 +364,21 @@ fn begin_record(born: u32) -> bool {
     made.is_ok()
 }
 
-fn begin_rich() {
+/// The second file: rich events, or what is exchanged, if that is to be kept while the tape is being replayed.
+fn begin_second() {
     let process = get();
-    if !process.has(flag::RICH) {
-        return;
-    }
+    let (kind, ending) = match mode() {
+        _ if process.has(flag::RICH) => (kind::RICH, session::RICH_ENDING),
+        mode::REPLAY if process.has(flag::FULL) => (kind::TAPE, session::KEPT_ENDING),
+        _ => return,
+    };
     let name_len = process.name_len;
-    let beginning = Beginning { kind: kind::RICH, name: &process.name[..name_len], born: 0, at_random: [0; 16] };
+    let beginning = Beginning { kind, name: &process.name[..name_len], born: 0, at_random: [0; 16] };
     let path = &process.session_path[..process.session_len];
     let directory = path.iter().rposition(|byte| *byte == b'/').map_or(&path[..0], |at| &path[..at]);
     process.rich = Store::new();
     // SAFETY: one thread runs.
-    let _ = unsafe { process.rich.create(directory, session::RICH_ENDING, &beginning) };
+    let _ = unsafe { process.rich.create(directory, ending, &beginning) };
 }
 
 pub(crate) fn begin_replay() -> bool {
@@ -444,6 +451,23 @@ pub fn tell_fate(bits: u32) {
     if let Some(cell) = process.session().and_then(|session| session.fates.get(process.fate)) {
         cell.fetch_or(bits, AcqRel);
     }
+}
+
+/// Replay: tells the others how long this process has looked whether it is its turn.
+pub fn tell_looking(us: u32) {
+    let process = get();
+    if let Some(cell) = process.session().and_then(|session| session.looking_us.get(process.fate)) {
+        cell.store(us, Relaxed);
+    }
+}
+
+/// Replay: this rank waits inside the library, by the thread `tid`.
+pub fn waits_inside(tid: u32) {
+    let process = get();
+    if let Some(cell) = process.session().and_then(|session| session.waiting_tids.get(process.fate)) {
+        cell.store(tid, Relaxed);
+    }
+    tell_fate(fate::WAITS);
 }
 
 /// Replay: this rank has come out of a wait.
@@ -528,7 +552,7 @@ pub fn adopt(thread: &mut Thread, creation: &Creation) {
         }
         _ => {}
     }
-    if process.is_rich()
+    if !process.rich.header().is_null()
         && let Some((at, chunk)) = thread.rich.open(&mut process.rich, creation.number)
     {
         // SAFETY: the chunk is ours, with room for the header.
@@ -542,7 +566,7 @@ pub fn set_short_cut(thread: &Thread) {
     let process = get();
     let short = match mode() {
         _ if process.is_rich() || !process.short_cut || stops::is_on() => fast::NONE,
-        _ if process.has(flag::FOLLOW | flag::EXPLORE | flag::BATON) => fast::NONE,
+        _ if process.has(flag::FOLLOW | flag::EXPLORE | flag::BATON | flag::SETTLED) => fast::NONE,
         mode::RECORD if thread.writer.is_open() => fast::RECORD,
         mode::REPLAY if !thread.live && thread.next_unlock().is_none() => fast::REPLAY,
         _ => fast::NONE,
@@ -621,6 +645,17 @@ fn map_session(path: &[u8]) -> *mut Session {
     let at = map_shared(&room, size_of::<Session>()).0.cast::<Session>();
     // SAFETY: null, or a whole session.
     unsafe { if !at.is_null() && (*at).magic.load(Acquire) != session::MAGIC { null_mut() } else { at } }
+}
+
+/// Maps the file called `name` that lies beside the session at `session`: see [`map_shared`].
+pub fn map_beside(session: &[u8], name: &str, least: usize) -> (*mut u8, usize) {
+    let directory = session.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+    let mut room = [0u8; 1024];
+    let mut path = Path { to: &mut room, length: 0 };
+    if !path.push(&session[..directory]).push(name.as_bytes()).finish() {
+        return (null_mut(), 0);
+    }
+    map_shared(&room, least)
 }
 
 /// Maps the file at `path`, shared, and returns where and how long; null if it is shorter than `least`.

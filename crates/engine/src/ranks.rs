@@ -2,7 +2,8 @@
 //!
 //! Each rank says in the session when it waits inside the message-passing library, and counts how often it came out. If
 //! all of them wait and none comes out for a while, no message will come any more. A rank that computes is not waiting,
-//! however long it takes; while a debugger is attached to any of them nothing is ever stuck.
+//! however long it takes; while a debugger is attached to any of them nothing is ever stuck. Whoever is in a call of the
+//! library's that does not come back cannot look: the command line does (`cli/ranks.rs`), and asks the ranks where they are.
 
 use crate::process::{self, mode};
 use crate::report;
@@ -10,7 +11,7 @@ use crate::sys;
 use crate::thread::{self, Thread, waiting};
 use crate::watch;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
-use core::sync::atomic::{AtomicI64, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 use retake_tape::session::{PIDS, fate};
 
 /// Nobody has moved for so long.
@@ -19,6 +20,24 @@ const SURE_NS: i64 = 10_000_000_000;
 static SINCE: AtomicI64 = AtomicI64::new(0);
 static LAST: AtomicU64 = AtomicU64::new(0);
 
+static IS_RANK: AtomicBool = AtomicBool::new(false);
+
+/// This process is about to become a rank (replay).
+pub fn begins() {
+    IS_RANK.store(true, Relaxed);
+    process::tell_fate(fate::RANK);
+}
+
+/// Whether it is one (replay).
+pub fn is_rank() -> bool {
+    IS_RANK.load(Relaxed)
+}
+
+/// Whether the command line asks this process where it waits.
+pub fn is_asked() -> bool {
+    process::get().session().is_some_and(|session| session.asked.load(Acquire) == process::get().pid)
+}
+
 /// The calling thread waits inside the library until this is dropped (replay).
 pub struct Waits(());
 
@@ -26,8 +45,9 @@ impl Waits {
     #[inline]
     pub fn new() -> Waits {
         if process::mode() == mode::REPLAY {
-            process::tell_fate(fate::WAITS);
-            if let Some(thread) = thread::current().filter(|thread| thread.waits.load(Relaxed) == waiting::NOT) {
+            let Some(thread) = thread::current() else { return Waits(()) };
+            process::waits_inside(thread.tid);
+            if thread.waits.load(Relaxed) == waiting::NOT {
                 thread.waits_for(waiting::LIBRARY, 0, 0);
             }
         }
@@ -43,11 +63,9 @@ impl Default for Waits {
 
 impl Drop for Waits {
     fn drop(&mut self) {
-        if process::mode() == mode::REPLAY {
+        if let Some(thread) = thread::current().filter(|_| process::mode() == mode::REPLAY) {
             process::came_out();
-            if let Some(thread) = thread::current() {
-                thread.waits_for(waiting::NOT, 0, 0);
-            }
+            thread.waits_for(waiting::NOT, 0, 0);
         }
     }
 }
@@ -98,7 +116,8 @@ fn each(mut body: impl FnMut(u32, u32)) {
 fn all_wait() -> Option<u64> {
     let (mut all, mut sum) = (true, 0u64);
     each(|present, fate| {
-        all &= fate & (fate::WAITS | fate::PLAYED) != 0;
+        // Of one with several threads it is not known here whether the others work; the command line looks.
+        all &= fate & (fate::WAITS | fate::PLAYED) != 0 && fate & fate::THREADS == 0;
         sum = sum.wrapping_mul(31).wrapping_add(u64::from(present) << 32 | u64::from(fate));
     });
     all.then_some(sum)

@@ -2,6 +2,7 @@
 
 use crate::end;
 use crate::report;
+use crate::settled;
 use crate::signals;
 use crate::stops;
 use crate::thread::{Thread, fast};
@@ -54,6 +55,7 @@ impl Thread {
         self.pass_soft();
         let event = self.count() + 1;
         stops::before(self, op, event);
+        settled::before(self);
         if event > self.reader.total {
             end::reached(self, op, object);
             return None;

@@ -259,47 +259,63 @@ pub fn no_tape(name: &[u8]) -> ! {
 /// Nothing can move any more.
 #[cold]
 pub fn stuck(thread: &Thread) -> ! {
-    write(|lines| {
-        head(lines, "stuck", thread, None);
-        thread::each(|other| {
-            if other.in_use.load(Acquire) != 1 {
-                return;
+    write(|lines| stands(lines, thread, &callers()))
+}
+
+/// The command line has found that no rank can move, and asks this one: it says where it waits, behind those who have.
+pub fn answer(thread: &Thread, pcs: &[u64]) {
+    let Some(session) = process::get().session() else { return };
+    let used = (session.report_len.load(Acquire) as usize).min(REPORT_MAX);
+    // SAFETY: the command line keeps the report for those whom it asks, one after the other; the rest of the room.
+    let room =
+        unsafe { core::slice::from_raw_parts_mut(session.report.as_ptr().add(used).cast_mut(), REPORT_MAX - used) };
+    let mut lines = Path { to: room, length: 0 };
+    stands(&mut lines, thread, pcs);
+    session.report_len.store((used + lines.length).min(REPORT_MAX) as u32, Release);
+    session.asked.store(0, Release);
+}
+
+/// Where each thread of this process waits.
+fn stands(lines: &mut Path<'_>, thread: &Thread, pcs: &[u64]) {
+    head_at(lines, "stuck", thread, None, pcs);
+    thread::each(|other| {
+        if other.in_use.load(Acquire) != 1 {
+            return;
+        }
+        lines.push(b"waiting=").push(other.name()).push(b" at event ").push_number(other.count() + 1);
+        let (value, at) = (other.waits_for.load(Relaxed), other.waits_at.load(Relaxed));
+        match other.waits.load(Acquire) {
+            waiting::VERSION => {
+                lines.push(b" for version ").push_number(value).push(b" of object ").push_hex(at);
             }
-            lines.push(b"waiting=").push(other.name()).push(b" at event ").push_number(other.count() + 1);
-            let (value, at) = (other.waits_for.load(Relaxed), other.waits_at.load(Relaxed));
-            match other.waits.load(Acquire) {
-                waiting::VERSION => {
-                    lines.push(b" for version ").push_number(value).push(b" of object ").push_hex(at);
-                }
-                waiting::EDGE => {
-                    lines.push(b" for event ").push_number(value).push(b" of thread ");
-                    name_of(at as u32, lines);
-                }
-                waiting::RANK => {
-                    let (source, tag) = ranks::wanted(other);
-                    lines.push(b" for a message from ").push_number(u64::from(source.unsigned_abs()));
-                    lines.push(b" with tag ").push_number(u64::from(tag.unsigned_abs()));
-                }
-                waiting::LIBRARY => {
-                    lines.push(b" inside MPI");
-                }
-                waiting::END => {
-                    lines.push(b" at the end of its tape");
-                }
-                waiting::MESSAGE => {
-                    lines.push(b" for a message with tag ").push_number(value).push(b" from task t").push_hex(at);
-                }
-                waiting::TASK => {
-                    lines.push(b" for task t").push_hex(at).push(b", which has not come");
-                }
-                waiting::SHARED => {
-                    lines.push(b" for change ").push_number(value).push(b" of groups and mailboxes");
-                }
-                _ => {
-                    lines.push(b" outside of Retake");
-                }
+            waiting::EDGE => {
+                lines.push(b" for event ").push_number(value).push(b" of thread ");
+                name_of(at as u32, lines);
             }
-            lines.push(b"\n");
-        });
-    })
+            waiting::RANK => {
+                let (source, tag) = ranks::wanted(other);
+                lines.push(b" for a message from ").push_number(u64::from(source.unsigned_abs()));
+                lines.push(b" with tag ").push_number(u64::from(tag.unsigned_abs()));
+            }
+            waiting::LIBRARY => {
+                lines.push(b" inside MPI");
+            }
+            waiting::END => {
+                lines.push(b" at the end of its tape");
+            }
+            waiting::MESSAGE => {
+                lines.push(b" for a message with tag ").push_number(value).push(b" from task t").push_hex(at);
+            }
+            waiting::TASK => {
+                lines.push(b" for task t").push_hex(at).push(b", which has not come");
+            }
+            waiting::SHARED => {
+                lines.push(b" for change ").push_number(value).push(b" of groups and mailboxes");
+            }
+            _ => {
+                lines.push(b" outside of Retake");
+            }
+        }
+        lines.push(b"\n");
+    });
 }

@@ -27,6 +27,7 @@ use crate::outside;
 use crate::process;
 use crate::report::{self, Refusal};
 use crate::seen::Seen;
+use crate::settled;
 use crate::sys;
 use crate::thread::{self, Thread};
 use crate::turn;
@@ -243,6 +244,7 @@ pub fn behind() {
         }
     } else {
         baton::again(Op::Misc, 0);
+        settled::behind();
     }
 }
 
@@ -287,6 +289,8 @@ fn kind(op: Op) -> u32 {
         Op::SemWait => want::SEMAPHORE,
         Op::ThreadJoin => want::JOIN,
         Op::Barrier => want::BARRIER,
+        Op::SpinLock => want::SPIN,
+        Op::Once => want::ONCE,
         _ => want::NOTHING,
     }
 }
@@ -425,12 +429,15 @@ pub fn creates(child: &mut Thread) {
             explore::creates(child);
         }
         child.part.on.store(true, SeqCst);
+    } else {
+        settled::creates(child);
     }
 }
 
 /// Waits until the new thread is known by its handle, so that whoever joins it finds it.
 pub fn created(child: &Thread) {
-    while child.part.on.load(Relaxed) && child.pthread.load(Acquire) == 0 && is_on() {
+    let is_awaited = || child.part.on.load(Relaxed) && is_on() || settled::is_on();
+    while child.pthread.load(Acquire) == 0 && is_awaited() {
         sys::sleep_ns(20_000);
     }
 }
@@ -440,6 +447,8 @@ pub fn creates_not(child: &Thread) {
     if child.part.on.swap(false, Relaxed) {
         explore::creates_not(child);
         NEXT.fetch_sub(1, Relaxed);
+    } else {
+        settled::creates_not(child);
     }
 }
 
@@ -447,6 +456,7 @@ pub fn creates_not(child: &Thread) {
 pub fn starts(thread: &mut Thread) {
     if !thread.part.on.load(Relaxed) {
         baton::starts_again();
+        settled::starts(thread);
     } else if explores() {
         explore::starts(thread);
     } else {
@@ -469,6 +479,7 @@ pub fn has_ended(thread: &mut Thread) {
     outside::come_back(thread);
     if !thread.part.on.swap(false, SeqCst) {
         baton::ends_again(thread);
+        settled::has_ended(thread);
     } else if explores() {
         explore::has_ended(thread);
     } else if is_on() {
@@ -531,6 +542,13 @@ pub(crate) fn refuse_busy(thread: &mut Thread, op: Op, object: usize, why: &str)
         deadlock::look_now();
     }
     refuse(thread, index, Some((op, object)), why)
+}
+
+/// The schedule says that the thread is cancelled here: somebody must have asked for it by now.
+pub fn require_cancelled(thread: &mut Thread, op: Op, object: usize) {
+    if !thread.is_cancelled.load(Acquire) {
+        refuse_busy(thread, op, object, "nobody has cancelled it by then");
+    }
 }
 
 /// Ends the process: the schedule cannot be followed.

@@ -6,13 +6,15 @@
 //! recorded process sent is sent again by the replay: its handler does not run before that.
 
 use crate::process::{self, mode};
+use crate::settled;
 use crate::stops;
 use crate::sys;
-use crate::thread::{DEFERRED, SIGNALS, Thread};
+use crate::thread::{self, DEFERRED, SIGNALS, Thread};
 use crate::watch;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
+use core::sync::atomic::{AtomicI32, AtomicU64, compiler_fence};
 use retake_tape::entry::{INSIDE, Signal};
+use retake_tape::session::flag;
 
 /// The kernel's `siginfo_t` as far as it is needed.
 #[repr(C)]
@@ -46,7 +48,8 @@ pub unsafe fn read(thread: &Thread, number: i32, info: *const libc::siginfo_t) -
     }
     let (sender, sent_at) = ((sent >> SENT_BITS) as u32, sent & ((1 << SENT_BITS) - 1));
     let (number, releases) = (number as u8, thread.releases);
-    (Signal { number, code: info.code, pid: info.pid, value: info.value, sender, sent_at, releases }, info.uid)
+    let (code, pid, value, is_just_behind) = (info.code, info.pid, info.value, false);
+    (Signal { number, code, pid, value, sender, sent_at, is_just_behind, releases }, info.uid)
 }
 
 const SENT_BITS: u32 = 40;
@@ -130,7 +133,8 @@ pub fn deliver(thread: &mut Thread, signal: Signal) {
     thread.set_busy(busy);
 }
 
-fn send(thread: &Thread, signal: Signal, uid: u32) {
+/// Sends a signal to this very thread.
+pub fn send(thread: &Thread, signal: Signal, uid: u32) {
     let info = Info {
         number: i32::from(signal.number),
         error: 0,
@@ -158,6 +162,9 @@ fn blockable() -> u64 {
     !faults.into_iter().chain([32, 33]).fold(0, |open, number| open | bit(number))
 }
 
+/// libc's own signal that cancels a thread, as a mask.
+pub const CANCELLATION: u64 = 1 << 31;
+
 /// Keeps these away, and returns the mask before.
 pub fn hold() -> u64 {
     set_mask(libc::SIG_BLOCK, blockable())
@@ -181,10 +188,9 @@ fn set_mask(how: i32, mask: u64) -> u64 {
     before
 }
 
-/// Signals from other processes that have arrived and whose place has not come (replay).
-static ARRIVED: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
-/// Those whose place has come, because their senders have told so, and which have not arrived yet (replay).
-static EXPECTED: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
+/// Signals from other processes that have arrived and whose place has not come, less those whose place has come, because
+/// their senders have told so, and which have not arrived yet (replay). One number, since both may happen at once.
+static ARRIVED: [AtomicI32; SIGNALS] = [const { AtomicI32::new(0) }; SIGNALS];
 /// Nothing has moved for so long: the signal does not come.
 const PATIENCE_NS: i64 = 2_000_000_000;
 
@@ -220,19 +226,18 @@ pub fn is_sent(signal: &Signal) -> bool {
         return true;
     }
     let number = signal.number & !INSIDE;
-    let (arrived, expected) = (&ARRIVED[number as usize % SIGNALS], &EXPECTED[number as usize % SIGNALS]);
+    let arrived = &ARRIVED[number as usize % SIGNALS];
     if take_one_sent(number) {
         // It has arrived, or will: that is no other one then.
-        if !take_one(arrived) {
-            expected.fetch_add(1, AcqRel);
-        }
+        arrived.fetch_sub(1, AcqRel);
         return true;
     }
-    take_one(arrived)
-}
-
-fn take_one(of: &AtomicU32) -> bool {
-    of.fetch_update(AcqRel, Acquire, |many| many.checked_sub(1)).is_ok()
+    let is_here = arrived.fetch_update(AcqRel, Acquire, |many| (many > 0).then(|| many - 1)).is_ok();
+    if is_here {
+        // Its sender may have told of it since it was asked.
+        take_one_sent(number);
+    }
+    is_here
 }
 
 /// A cell of [`Session::sends`] holds a process, a signal, and below so many bits how often it was sent.
@@ -270,9 +275,19 @@ fn comes_from_outside(signal: &Signal) -> bool {
 
 /// Replay: waits until the signal has been sent. False if it does not come.
 pub fn wait_for(signal: &Signal) -> bool {
+    if settled::is_on()
+        && let Some(thread) = thread::current()
+    {
+        if settled::wait_softly(thread, || is_sent(signal)) {
+            return true;
+        }
+        settled::leaves(thread);
+    }
     let mut naps = 0u32;
     while !is_sent(signal) {
-        if watch::still_ns() > PATIENCE_NS && !stops::is_standing() {
+        // Where sleeps are real, its sender may sleep for long.
+        let is_real_time = process::get().has(flag::REAL_TIME);
+        if watch::still_ns() > PATIENCE_NS * if is_real_time { 30 } else { 1 } && !stops::is_standing() {
             return false;
         }
         // Looking often costs so much time that it would pass for work.
@@ -282,12 +297,14 @@ pub fn wait_for(signal: &Signal) -> bool {
     true
 }
 
-/// Replay: the handler's place has come, but the signal has not. If another process sends it, and it can come now, it is
-/// waited for. Otherwise its handler runs when it comes.
+/// Replay: the handler's place has come, but the signal has not. If it can come now, and another process sends it, or the
+/// handler ran just here, it is waited for. Otherwise its handler runs when it comes: the sender may wait for what the
+/// thread does next.
 pub fn arrives(signal: &Signal) -> bool {
     let mask = set_mask(libc::SIG_BLOCK, 0);
     let is_blocked = mask >> ((signal.number & !INSIDE) - 1) & 1 != 0;
-    is_handled(signal) && comes_from_outside(signal) && !is_blocked && wait_for(signal)
+    let is_due = signal.is_just_behind || comes_from_outside(signal);
+    is_handled(signal) && is_due && !is_blocked && wait_for(signal)
 }
 
 /// Replay: a handler was called for signal `number`. The recorded signal that it is to run for, if it is to run: one from
@@ -301,9 +318,7 @@ pub fn to_run(thread: &mut Thread, number: u8) -> Option<Signal> {
         thread.delivering_len -= 1;
         return Some(signal);
     }
-    if !take_one(&EXPECTED[number as usize % SIGNALS]) {
-        ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
-    }
+    ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
     if thread.busy == 0 {
         return thread.take_due(number);
     }
@@ -312,12 +327,13 @@ pub fn to_run(thread: &mut Thread, number: u8) -> Option<Signal> {
     None
 }
 
-/// Makes what a handler is given what it was given then.
+/// Makes what a handler is given what it was given then, and who sent it if that is known.
 ///
 /// # Safety
 /// `info` must be what the kernel gave the handler.
-pub unsafe fn put_back(info: *mut libc::siginfo_t, signal: &Signal) {
+pub unsafe fn put_back(info: *mut libc::siginfo_t, signal: &Signal, uid: Option<u32>) {
     // SAFETY: the kernel's structure is 128 bytes.
     let info = unsafe { &mut *info.cast::<Info>() };
     (info.code, info.pid, info.value) = (signal.code, signal.pid, signal.value);
+    info.uid = uid.unwrap_or(info.uid);
 }

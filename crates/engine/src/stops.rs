@@ -12,7 +12,7 @@
 //! Law: without a board nothing here does anything. With one, every event takes the slow path, so that each is seen.
 
 use crate::process;
-use crate::store::Path;
+use crate::settled;
 use crate::sys;
 use crate::thread::{self, Thread, waiting};
 use crate::watch;
@@ -28,13 +28,7 @@ const STEP_NS: u64 = 5_000_000;
 
 /// Maps the board that lies beside the session at `session`.
 pub fn open(session: &[u8]) {
-    let directory = session.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-    let mut room = [0u8; 1024];
-    let mut path = Path { to: &mut room, length: 0 };
-    if !path.push(&session[..directory]).push(board::FILE.as_bytes()).finish() {
-        return;
-    }
-    let (at, length) = process::map_shared(&room, size_of::<Board>());
+    let (at, length) = process::map_beside(session, board::FILE, size_of::<Board>());
     let board = at.cast::<Board>();
     // SAFETY: null, or mapped for good and at least that long.
     let whole = unsafe { board.as_ref() }.is_some_and(|board| {
@@ -167,6 +161,9 @@ pub fn waiting_outside<R>(body: impl FnOnce() -> R) -> R {
         }
     };
     tell(waiting::OUTSIDE);
+    if let Some(thread) = thread::current() {
+        settled::leaves(thread);
+    }
     let result = body();
     tell(waiting::NOT);
     result

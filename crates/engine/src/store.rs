@@ -100,7 +100,7 @@ impl Store {
             }
             let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
             // SAFETY: the store is ours alone.
-            match unsafe { self.map(flags, 0, FIRST) } {
+            match unsafe { self.map(flags, 0, FIRST, false) } {
                 Ok(at) => {
                     // SAFETY: the first page was just mapped, writable and zeroed.
                     unsafe { self.begin(at, begin) };
@@ -187,11 +187,11 @@ impl Store {
             if size >= OWN_MAP {
                 let size = size.next_multiple_of(PAGE);
                 // SAFETY: under the lock.
-                unsafe { self.extend(size).map(|(at, memory)| (at, memory, size, size as usize)) }
+                unsafe { self.extend(size, true).map(|(at, memory)| (at, memory, size, size as usize)) }
             } else {
                 if self.slab_size - self.slab_used < size {
                     // SAFETY: under the lock.
-                    let (at, memory) = unsafe { self.extend(SLAB)? };
+                    let (at, memory) = unsafe { self.extend(SLAB, false)? };
                     (self.slab, self.slab_at, self.slab_used, self.slab_size) = (memory, at, 0, SLAB);
                     if let Some(free) = self.slabs.iter_mut().find(|slab| slab.is_null()) {
                         *free = memory;
@@ -215,23 +215,25 @@ impl Store {
         Ok(Room { chunk, at, mapped })
     }
 
+    /// Opens the file for [`Store::write_apart`]. Whoever keeps the descriptor must look whether it is still of this file.
+    pub fn open_apart(&self) -> Result<c_int, c_int> {
+        let flags = (libc::O_WRONLY | libc::O_CLOEXEC | libc::O_NOFOLLOW) as usize;
+        // SAFETY: the path ends in a zero byte.
+        let fd = unsafe { sys::openat(libc::AT_FDCWD as usize, self.path.as_ptr() as usize, flags, 0) };
+        sys::error(fd).map_or(Ok(fd as c_int), Err)
+    }
+
     /// Writes many bytes apart from all chains, past any map: where they stand. They begin a page, so that the system's cache
     /// takes them in large pieces; that is much cheaper than a fault for each page of a map.
     ///
     /// # Safety
-    /// The store must have been created.
-    pub unsafe fn write_apart(&mut self, bytes: &[u8]) -> Result<u64, c_int> {
+    /// The store must have been created; `fd` is of its file.
+    pub unsafe fn write_apart(&mut self, fd: c_int, bytes: &[u8]) -> Result<u64, c_int> {
         let size = (bytes.len() as u64).next_multiple_of(PAGE);
-        let flags = (libc::O_WRONLY | libc::O_CLOEXEC | libc::O_NOFOLLOW) as usize;
         let lock = &raw const self.lock;
-        // SAFETY: the lock lives as long as the store; the path ends in a zero byte, and the descriptor is ours.
+        // SAFETY: the lock lives as long as the store; the caller's descriptor.
         unsafe { &*lock }.with(|| unsafe {
-            let fd = sys::openat(libc::AT_FDCWD as usize, self.path.as_ptr() as usize, flags, 0);
-            if let Some(error) = sys::error(fd) {
-                return Err(error);
-            }
             let written = self.reserve_apart(fd as usize, size).and_then(|at| write_at(fd as usize, bytes, at));
-            sys::close(fd as usize);
             written.inspect(|at| self.apart = at + size)
         })
     }
@@ -257,19 +259,20 @@ impl Store {
         Ok(at)
     }
 
-    unsafe fn extend(&mut self, size: u64) -> Result<(u64, *mut u8), c_int> {
+    unsafe fn extend(&mut self, size: u64, filled: bool) -> Result<(u64, *mut u8), c_int> {
         // SAFETY: the header is mapped; the caller holds the lock.
         unsafe {
             let next = &(*self.header).next_free;
             let at = next.load(Relaxed).next_multiple_of(PAGE);
-            let memory = self.map(libc::O_RDWR, at, size)?;
+            let memory = self.map(libc::O_RDWR, at, size, filled)?;
             next.store(at + size, Release);
             Ok((at, memory))
         }
     }
 
-    /// Opens the file, reserves `size` bytes at `offset`, maps them and closes the file.
-    unsafe fn map(&self, flags: c_int, offset: u64, size: u64) -> Result<*mut u8, c_int> {
+    /// Opens the file, reserves `size` bytes at `offset`, maps them and closes the file. They are `filled` if all will be
+    /// needed soon: then writing causes no faults.
+    unsafe fn map(&self, flags: c_int, offset: u64, size: u64, filled: bool) -> Result<*mut u8, c_int> {
         if !within_file_limit(offset + size) {
             return Err(libc::EFBIG);
         }
@@ -281,9 +284,17 @@ impl Store {
                 return Err(error);
             }
             let fd = fd as usize;
-            let result = reserve(fd, offset, size).and_then(|()| map_shared(fd, offset, size));
+            let result = reserve(fd, offset, size);
+            if result.is_ok() && filled {
+                fill(fd, offset, size);
+            }
+            let mapped = result.and_then(|()| map_shared(fd, offset, size));
             sys::close(fd);
-            result
+            if let (Ok(at), true) = (mapped, filled) {
+                // Kernels before 5.14 do not know it: then there are faults.
+                sys::madvise(at as usize, size as usize, libc::MADV_POPULATE_WRITE as usize);
+            }
+            mapped
         }
     }
 }
@@ -324,6 +335,23 @@ unsafe fn reserve(fd: usize, offset: u64, size: u64) -> Result<(), c_int> {
             }
         }
         Ok(())
+    }
+}
+
+/// Fills reserved blocks with zeros. The system's cache takes them in large pieces; page by page, as faults of a map ask for them,
+/// costs four times as much. If it cannot be done, those faults do it.
+unsafe fn fill(fd: usize, offset: u64, size: u64) {
+    static ZEROS: [u8; PAGE as usize] = [0; PAGE as usize];
+    let piece = libc::iovec { iov_base: ZEROS.as_ptr().cast_mut().cast(), iov_len: ZEROS.len() };
+    let (pieces, mut at) = ([piece; 32], offset);
+    while at < offset + size {
+        let many = ((offset + size - at) / PAGE).min(pieces.len() as u64) as usize;
+        // SAFETY: the caller's descriptor; as many pieces as said.
+        let written = unsafe { sys::pwritev(fd, pieces.as_ptr() as usize, many, at as usize, 0) };
+        if written <= 0 {
+            return;
+        }
+        at += written as u64;
     }
 }
 

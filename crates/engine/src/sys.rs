@@ -54,6 +54,8 @@ calls! {
     ftruncate(fd, length) = SYS_ftruncate;
     /// Writes at a position.
     pwrite(fd, from, length, offset) = SYS_pwrite64;
+    /// Writes several pieces at a position.
+    pwritev(fd, pieces, many, at, high) = SYS_pwritev;
     /// Reads at a position.
     pread(fd, to, length, offset) = SYS_pread64;
     /// Whether a file may be used so.
@@ -70,6 +72,12 @@ calls! {
     mmap(at, length, protection, flags, fd, offset) = SYS_mmap;
     /// Gives memory back.
     munmap(at, length) = SYS_munmap;
+    /// Makes a timer.
+    timer_create(clock, event, to) = SYS_timer_create;
+    /// Starts a timer.
+    timer_settime(timer, flags, new, old) = SYS_timer_settime;
+    /// Ends a timer.
+    timer_delete(timer) = SYS_timer_delete;
     /// Says how memory will be used.
     madvise(at, length, how) = SYS_madvise;
     /// Makes other threads pass a fence.
@@ -136,6 +144,12 @@ calls! {
     recvfrom(fd, to, length, flags, from, from_len) = SYS_recvfrom;
     /// Waits for descriptors.
     poll(fds, many, timeout_ms) = SYS_poll;
+    /// Makes a set of descriptors to wait for.
+    epoll_create1(flags) = SYS_epoll_create1;
+    /// Changes such a set.
+    epoll_ctl(set, how, fd, event) = SYS_epoll_ctl;
+    /// Waits for such a set.
+    epoll_wait(set, events, many, timeout_ms) = SYS_epoll_wait;
     /// Sets an option of a socket.
     setsockopt(fd, level, option, value, length, unused) = SYS_setsockopt;
     /// Asks for an option of a socket.
@@ -172,6 +186,8 @@ calls! {
     pidfd_open(pid, flags) = SYS_pidfd_open;
     /// Makes a session of processes.
     setsid() = SYS_setsid;
+    /// Copies from the memory of a process.
+    process_vm_readv(pid, to, to_many, from, from_many, flags) = SYS_process_vm_readv;
     /// A resource limit.
     prlimit64(pid, which, new, old) = SYS_prlimit64;
 }
@@ -302,6 +318,13 @@ pub fn state_of(tid: u32) -> Option<u8> {
     // The state stands behind the name, which may hold anything.
     let text = tell_of(tid, b"/stat", &mut room)?;
     text.iter().rposition(|byte| *byte == b')').and_then(|at| text.get(at + 2)).copied()
+}
+
+/// Whether thread `tid` of this process is gone. A main thread that was left stays, as what it is until its process ends.
+pub fn is_no_more(tid: u32) -> bool {
+    // SAFETY: signal 0 asks and does nothing.
+    let asked = unsafe { tgkill(getpid_now() as usize, tid as usize, 0) };
+    error(asked) == Some(libc::ESRCH) || matches!(state_of(tid), Some(b'Z' | b'X'))
 }
 
 /// The system call that thread `tid` of this process waits in, and its second argument; nothing if that cannot be told.

@@ -8,10 +8,11 @@
 use crate::park::{self, Place};
 use crate::process;
 use crate::replay::Order;
+use crate::store::{PATH_MAX, Path};
 use crate::sys;
 use crate::thread::{Thread, waiting};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Release};
-use retake_tape::session::{PAIRS, Session};
+use retake_tape::session::{HOSTS, PAIRS, Session, flag, hosts};
 
 /// Replay: what was recorded as `shown` is `present` now. `process` is the task's, if it is known.
 pub fn pair(kind: u64, shown: u32, present: u32, process: u32) {
@@ -90,6 +91,60 @@ pub fn announce(count: u32) {
     if let Some(session) = process::get().session() {
         session.tasks.fetch_add(count, AcqRel);
         session.announced.fetch_add(count, AcqRel);
+    }
+}
+
+/// Recording: whether a task has been spawned.
+pub fn has_any() -> bool {
+    process::get().session().is_some_and(|session| session.tasks.load(Acquire) > 0)
+}
+
+/// How long whoever told of hosts waits for the command line: until it begins, and until it is done.
+const HEARD_NS: i64 = 2_000_000_000;
+const DONE_NS: i64 = 120_000_000_000;
+
+/// Recording: tasks may be spawned on the hosts of these names, each ended by a line feed. Returns when the command line has
+/// seen to it that they can be recorded there, or is not to be had.
+pub fn tell_hosts(names: &[u8]) {
+    let Some(session) = process::get().session() else { return };
+    // On a host apart nobody listens.
+    if names.is_empty() || process::get().has(flag::APART) {
+        return;
+    }
+    if session.hosts_state.compare_exchange(hosts::NONE, hosts::WRITTEN, AcqRel, Acquire).is_err() {
+        return;
+    }
+    let is_written = write_file(HOSTS, names);
+    session.hosts_state.store(if is_written { hosts::TOLD } else { hosts::NONE }, Release);
+    let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
+    loop {
+        let waited = sys::clock_ns(libc::CLOCK_MONOTONIC) - started;
+        match session.hosts_state.load(Acquire) {
+            hosts::TOLD if waited < HEARD_NS => {}
+            hosts::SEEN_TO if waited < DONE_NS => {}
+            _ => return,
+        }
+        sys::sleep_ns(2_000_000);
+    }
+}
+
+/// Writes a file of that name into the take.
+fn write_file(name: &str, bytes: &[u8]) -> bool {
+    let mut room = [0u8; PATH_MAX];
+    let mut path = Path { to: &mut room, length: 0 };
+    if !path.push(process::get().take()).push(b"/").push(name.as_bytes()).finish() {
+        return false;
+    }
+    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    // SAFETY: the path ends in a zero byte; the descriptor is ours.
+    unsafe {
+        let fd = sys::openat(libc::AT_FDCWD as usize, room.as_ptr() as usize, flags as usize, 0o600);
+        if sys::error(fd).is_some() {
+            return false;
+        }
+        let written = sys::pwrite(fd as usize, bytes.as_ptr() as usize, bytes.len(), 0);
+        sys::close(fd as usize);
+        written == bytes.len() as isize
     }
 }
 

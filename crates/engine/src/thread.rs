@@ -6,11 +6,14 @@
 
 use crate::contents::Records;
 use crate::deadlock::{Holds, Want};
+use crate::held::Held;
 use crate::lock::Lock;
 use crate::messages::Messages;
 use crate::reader::Reader;
 use crate::schedule::Part;
+use crate::settled::Stand;
 use crate::sys;
+use crate::taken::TakenFrom;
 use crate::tls;
 use crate::writer::Writer;
 use core::ptr::null_mut;
@@ -97,6 +100,8 @@ pub struct Thread {
     /// How often anything had moved when it last looked for that, and whether nothing had since the look before.
     pub looked_at: AtomicU64,
     pub looked_again: AtomicBool,
+    /// The wait in which it last looked, by its beginning, and the processor time that it had used by then.
+    pub look: (i64, i64),
     /// Signals from the tape whose handlers have not run yet (replay).
     pub delivering_len: u32,
     pub delivering: [Signal; DEFERRED],
@@ -109,6 +114,8 @@ pub struct Thread {
     pub deferred: [(Signal, u32); DEFERRED],
     /// Signals that wait in the kernel until those are sent again: they were not blocked before.
     pub masked: AtomicU64,
+    /// Signals that wait for the next place that the tape can tell (recording).
+    pub held: Held,
     /// What the thread was created for.
     pub start: usize,
     pub argument: usize,
@@ -148,8 +155,12 @@ pub struct Thread {
     pub is_cancelled: AtomicBool,
     /// Its part in the schedule that is followed.
     pub part: Part,
+    /// Its part where threads are replayed one at a time.
+    pub stand: Stand,
     /// Read-write locks that it has for reading.
     pub holds: Holds,
+    /// From where it took what it has.
+    pub taken: TakenFrom,
     /// It has left its tape behind and runs without.
     pub live: bool,
     /// Messages that it asked for.
@@ -157,12 +168,29 @@ pub struct Thread {
     /// What it exchanged, in a replay alone.
     pub records: Records,
     pub next: AtomicPtr<Thread>,
+    /// 0: nobody's; 1: its function runs; 2: that has ended.
     pub in_use: AtomicU32,
+    /// How many had ended before it did.
+    ended_at: AtomicU64,
     pub name_len: u32,
     pub name: [u8; NAME_MAX],
 }
 
 impl Thread {
+    /// Whether it is no more, with all destructors of its keys.
+    pub fn is_gone(&self) -> bool {
+        match self.in_use.load(Acquire) {
+            0 => true,
+            // Its function has ended; has the thread?
+            2 => {
+                // SAFETY: signal 0 asks and does nothing.
+                let asked = unsafe { sys::tgkill(sys::getpid() as usize, self.tid as usize, 0) };
+                sys::error(asked) == Some(libc::ESRCH)
+            }
+            _ => false,
+        }
+    }
+
     /// Its place in the tree of creations.
     pub fn name(&self) -> &[u8] {
         &self.name[..self.name_len as usize]
@@ -264,19 +292,57 @@ pub fn last_event_of(tid: u32) -> Option<(u32, u64)> {
     })
 }
 
+/// So many that have ended are kept, because one may have left something locked.
+const ENDED_KEPT: u32 = 64;
+static ENDED: AtomicU64 = AtomicU64::new(0);
+/// So many of those that ended first are asked for; each costs a system call.
+const FIRST: usize = 8;
+
+impl Thread {
+    /// Its function has ended.
+    pub fn has_ended(&self) {
+        self.ended_at.store(ENDED.fetch_add(1, Relaxed), Relaxed);
+        self.in_use.store(2, Release);
+    }
+}
+
+/// One that is nobody's, or else the one that ended first and that the kernel does not know any more, if there are enough
+/// others. The very first may stay for long: a main thread that was left, a destructor that waits.
+fn used_before() -> Option<*mut Thread> {
+    let (mut free, mut first, mut ended) = (None, [(u64::MAX, null_mut::<Thread>()); FIRST], 0);
+    let mut at = ALL.load(Acquire);
+    while !at.is_null() {
+        // SAFETY: threads are never freed.
+        let thread = unsafe { &*at };
+        match thread.in_use.load(Acquire) {
+            0 => free = free.or(Some(at)),
+            2 => {
+                ended += 1;
+                let when = thread.ended_at.load(Relaxed);
+                let place = first.partition_point(|(earlier, _)| *earlier < when);
+                if place < FIRST {
+                    first[place..].rotate_right(1);
+                    first[place] = (when, at);
+                }
+            }
+            _ => {}
+        }
+        at = thread.next.load(Acquire);
+    }
+    // SAFETY: as above; that many have ended.
+    let is_gone = |at: &*mut Thread| ended > ENDED_KEPT && unsafe { (**at).is_gone() };
+    free.or_else(|| first.map(|(_, at)| at).into_iter().find(is_gone))
+}
+
 /// A blank thread, used again or fresh. Null if there is no memory.
 pub fn fresh() -> *mut Thread {
     LOCK.with(|| {
-        let mut at = ALL.load(Acquire);
-        while !at.is_null() {
-            // SAFETY: threads are never freed; one that the kernel does not know is nobody's.
+        if let Some(at) = used_before() {
+            // SAFETY: it is nobody's.
             unsafe {
-                if is_gone(&*at) {
-                    (*at).writer.release();
-                    (*at).rich.release();
-                    return blank(at);
-                }
-                at = (*at).next.load(Acquire);
+                (*at).writer.release();
+                (*at).rich.release();
+                return blank(at);
             }
         }
         let slab = sys::memory(SLAB).cast::<Thread>();
@@ -296,19 +362,6 @@ pub fn fresh() -> *mut Thread {
     })
 }
 
-unsafe fn is_gone(thread: &Thread) -> bool {
-    match thread.in_use.load(Acquire) {
-        0 => true,
-        // Its function has ended; has the thread?
-        2 => {
-            // SAFETY: signal 0 asks and does nothing.
-            let asked = unsafe { sys::tgkill(sys::getpid() as usize, thread.tid as usize, 0) };
-            sys::error(asked) == Some(libc::ESRCH)
-        }
-        _ => false,
-    }
-}
-
 unsafe fn blank(thread: *mut Thread) -> *mut Thread {
     // SAFETY: nobody uses it; all its fields may be zero. The link is kept.
     unsafe {
@@ -316,6 +369,8 @@ unsafe fn blank(thread: *mut Thread) -> *mut Thread {
         core::ptr::write_bytes(thread, 0, 1);
         (*thread).next.store(next, Relaxed);
         (*thread).release_stop = u64::MAX;
+        (*thread).held = Held::new();
+        (*thread).taken.begin();
         (*thread).writer = Writer::new();
         (*thread).rich = Writer::new();
         (*thread).reader = Reader::new();

@@ -10,11 +10,13 @@
 //! Law: the real call is made outside of the engine: signals are handled and cancellation unwinds while it blocks.
 
 use crate::clock;
+use crate::held;
 use crate::objects::Object;
 use crate::process::{self, mode};
 use crate::replay::Order;
 use crate::report;
 use crate::schedule;
+use crate::settled;
 use crate::signals;
 use crate::thread::{self, Thread, fast};
 use core::sync::atomic::Ordering::{AcqRel, Relaxed, Release, SeqCst};
@@ -24,6 +26,7 @@ pub use retake_tape::entry::CANCELLED;
 use retake_tape::layout::born;
 use retake_tape::op::Op;
 use retake_tape::rich::{self, Rich};
+use retake_tape::schedule::outcome;
 
 /// The calling thread, if its events count: known to the engine, not in the engine already, mode not off.
 #[inline(always)]
@@ -220,7 +223,12 @@ impl<'a, O: Object> Turn<'a, O> {
         }
         schedule::before(self.op, self.address);
         let attempt = self.attempt.filter(|_| schedule::is_on())?;
-        match schedule::said().map(|said| said as c_int) {
+        let said = schedule::said();
+        if said == Some(outcome::CANCELLED) && self.cancels {
+            schedule::require_cancelled(thread, self.op, self.address);
+            return cancellable(self.op, || wait_for_cancel());
+        }
+        match said.map(|said| said as c_int) {
             Some(said) if said != 0 && !(self.obtained)(said) => {
                 if !self.polls && said != self.late {
                     schedule::refuse_busy(thread, self.op, self.address, "it cannot return what is said");
@@ -284,6 +292,7 @@ impl<'a, O: Object> Turn<'a, O> {
             thread.happen();
             let result = real();
             thread.finish();
+            held::let_in(thread);
             schedule::behind();
             return result;
         }
@@ -314,10 +323,19 @@ pub fn record_cancelled(op: Op) {
     }
 }
 
-/// Replay: this thread was cancelled here, so it waits for that.
+/// Replay: this thread was cancelled here, so it waits for that. It is told when it has come: behind what its canceller did
+/// before.
 pub fn cancelled_here(thread: &mut Thread, op: Op, address: usize) -> ! {
+    struct Told(Op, usize);
+    impl Drop for Told {
+        fn drop(&mut self) {
+            if let Some(thread) = thread::current() {
+                tell(thread, self.0, thread.count(), self.1, 0, CANCELLED);
+            }
+        }
+    }
     thread.happened();
-    tell(thread, op, thread.count(), address, 0, CANCELLED);
+    let _told = Told(op, address);
     wait_for_cancel()
 }
 
@@ -328,6 +346,9 @@ unsafe extern "C-unwind" {
 
 /// Waits until this thread is cancelled; it then unwinds from here.
 pub fn wait_for_cancel() -> ! {
+    if let Some(thread) = thread::current() {
+        settled::leaves(thread);
+    }
     loop {
         // SAFETY: callers hold nothing that unwinding would lose. A cancellation that has come acts when the type is made
         // asynchronous; `pthread_testcancel` itself is caught.
@@ -361,10 +382,17 @@ pub fn releasing<R>(call: impl FnOnce() -> R) -> R {
     let Some(thread) = enter() else { return call() };
     thread.releases();
     let result = call();
-    if !recording() {
+    if recording() {
+        held::let_in(thread);
+    } else {
         thread.released();
     }
     result
+}
+
+/// A place for handlers of signals that have come, before something that they must not come behind.
+pub fn place() {
+    releasing(|| {});
 }
 
 /// Signals can come that could not before: in a replay, those that are due are handled.
@@ -396,6 +424,7 @@ pub fn outcome_at(op: Op, object: usize, polls: bool, real: impl FnOnce() -> i64
         thread.happen();
         thread.finish();
         tell(thread, op, thread.count(), object, 0, result);
+        held::let_in(thread);
         return result;
     }
     let Some(step) = thread.step_at(op, object) else { return real() };

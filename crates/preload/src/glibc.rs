@@ -46,6 +46,12 @@ impl Mutex {
         self.kind.load(Relaxed) == 0
     }
 
+    /// A plain mutex: whether it is free now.
+    #[inline(always)]
+    pub fn is_free(&self) -> bool {
+        self.lock.load(Relaxed) == 0
+    }
+
     /// A plain mutex: takes it if it is free, as glibc's own first attempt does. [`Self::is_held_by`] must follow.
     #[inline(always)]
     pub fn take_if_free(&self) -> bool {
@@ -71,6 +77,11 @@ impl Mutex {
         self.owner.store(0, Relaxed);
         self.users.store(self.users.load(Relaxed).wrapping_sub(1), Relaxed);
         self.lock.swap(0, Release) > 1
+    }
+
+    /// The calling thread has it, and so many more use it, or fewer: one that is used cannot be destroyed.
+    pub fn uses(&self, more: i32) {
+        self.users.store(self.users.load(Relaxed).wrapping_add_signed(more), Relaxed);
     }
 
     /// A plain mutex that somebody has: waits for it as glibc does, until nothing has come of it for `ns`. Whether it was
@@ -111,6 +122,16 @@ impl Mutex {
     /// Whether it has no room for a version. glibc marks every robust mutex as shared.
     pub fn is_robust(&self) -> bool {
         self.kind.load(Relaxed) & kind::ROBUST != 0
+    }
+
+    /// Whether other processes may use it.
+    pub fn is_shared(&self) -> bool {
+        self.kind.load(Relaxed) & kind::SHARED != 0
+    }
+
+    /// Whether nobody but its holder can unlock it.
+    pub fn is_only_its_holders(&self) -> bool {
+        matches!(self.kind.load(Relaxed) & kind::TYPE, kind::RECURSIVE | kind::ERROR_CHECK)
     }
 
     /// Whether the calling thread has it already and is allowed, or told, to lock it again.
@@ -193,6 +214,11 @@ impl RwLock {
     /// The id of the thread that has it for writing, or 0.
     pub fn written_by(&self) -> u32 {
         self.writing.load(SeqCst) as u32
+    }
+
+    /// Whether other processes may use it.
+    pub fn is_shared(&self) -> bool {
+        self.shared != 0
     }
 
     /// Whether anybody has it for reading.
@@ -335,6 +361,24 @@ pub unsafe fn once_is_done(control: *const c_int) -> bool {
 pub unsafe fn once_is_under_way(control: *const c_int) -> bool {
     // SAFETY: as above.
     unsafe { (*control.cast::<AtomicI32>()).load(Acquire) & 3 == 1 }
+}
+
+/// Whether a guard of C++ says that its variable is being made.
+///
+/// # Safety
+/// `guard` must be one.
+pub unsafe fn guard_is_under_way(guard: *const u8) -> bool {
+    // SAFETY: the first byte says whether the variable is made, the second whether it is being made.
+    unsafe { guard.read_volatile() == 0 && guard.add(1).read_volatile() != 0 }
+}
+
+/// Whether a spinlock is free.
+///
+/// # Safety
+/// `lock` must be one.
+pub unsafe fn spin_is_free(lock: *const c_int) -> bool {
+    // SAFETY: glibc keeps its state in that one word.
+    unsafe { (*lock.cast::<AtomicI32>()).load(Acquire) > 0 }
 }
 
 /// The stack pointer that a `jmp_buf` brings back. glibc keeps it rotated, and mixed with a secret of the thread.

@@ -17,7 +17,7 @@ mod table;
 
 use libc::{c_char, c_int, c_void};
 use retake_engine::process::{self, Start};
-use retake_engine::{deadlock, report, sys, thread};
+use retake_engine::{deadlock, report, sys, taken, thread};
 use retake_tape::choices::serve;
 use retake_tape::layout::born;
 
@@ -42,6 +42,7 @@ unsafe extern "C" fn start(_: c_int, argv: *mut *mut c_char, envp: *mut *mut c_c
     // SAFETY: one thread runs; libc's own start has not finished, so only what it does not need is called.
     unsafe {
         handle::pvm::task::fix_addresses(argv, envp);
+        taken::set_main_end(argv as usize);
         let role = handle::launcher::role(envp);
         if matches!(role, handle::launcher::Role::Apart) {
             return;
@@ -60,13 +61,9 @@ unsafe extern "C" fn start(_: c_int, argv: *mut *mut c_char, envp: *mut *mut c_c
             let length = handle::launcher::rank_name(&mut rank_name, part.name, rank);
             (part.name, part.born) = (&rank_name[..length], born::EXEC);
         }
-        match part.mode {
-            b"record" => {
-                begin(&part, false, short_cut);
-                handle::command::note(argv);
-            }
-            b"replay" => begin(&part, true, short_cut),
-            _ => {}
+        if matches!(part.mode, b"record" | b"replay") {
+            begin(&part, part.mode == b"replay", short_cut);
+            handle::command::note(argv);
         }
     }
 }

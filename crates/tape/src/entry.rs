@@ -81,6 +81,9 @@ pub const CANCELLED: i64 = -(1 << 60);
 /// Set in [`Signal::number`] if the handler ran inside a call that blocked, rather than between calls.
 pub const INSIDE: u8 = 0x80;
 
+/// Set in the bytes of [`Signal::sender`] for [`Signal::is_just_behind`].
+const JUST_BEHIND: u32 = 1 << 31;
+
 /// An asynchronous signal as a handler saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
@@ -92,6 +95,8 @@ pub struct Signal {
     /// The thread of the same process that sent it, and how many events that had committed; 0 if it came from elsewhere.
     pub sender: u32,
     pub sent_at: u64,
+    /// The handler ran just behind the event or release, before the program did anything else.
+    pub is_just_behind: bool,
     /// How many objects the handling thread had released by then: releases are no events, but the handler may have to
     /// come after one.
     pub releases: u64,
@@ -273,7 +278,8 @@ pub mod write {
             to.write(signal.number);
             let to = put(to.add(1), zigzag(i64::from(signal.code)));
             let to = put(put(to, u64::from(signal.pid)), signal.value);
-            put(put(put(to, u64::from(signal.sender)), signal.sent_at), signal.releases)
+            let sender = signal.sender | if signal.is_just_behind { JUST_BEHIND } else { 0 };
+            put(put(put(to, u64::from(sender)), signal.sent_at), signal.releases)
         }
     }
 
@@ -358,6 +364,23 @@ pub fn read<'a>(c: &mut Context, from: &mut &'a [u8]) -> Result<Option<Entry<'a>
     Ok(Some(entry))
 }
 
+/// The same entry, of which `bytes` are all, with its event so far behind the last entry's and no farther than it was: the
+/// numbers at its front, and what is behind them.
+pub fn at_distance(bytes: &[u8], distance: u64) -> Result<([Option<u64>; 2], &[u8]), Garbled> {
+    let mut cursor = Cursor(bytes);
+    let word = cursor.number()?;
+    let numbers = match word & ((1 << head::BITS) - 1) {
+        head::OTHER => [Some(distance << head::BITS | head::OTHER), None],
+        head::FARTHER => {
+            cursor.number()?;
+            [Some(word), Some(distance)]
+        }
+        near if distance <= near => [Some(word - near + distance), None],
+        _ => return Err(Garbled),
+    };
+    Ok((numbers, cursor.0))
+}
+
 /// The first entry of `from`, if it is a hand-over soon after the last one, in at most two bytes: event, version, length.
 #[inline(always)]
 pub fn read_near(c: &Context, from: &[u8]) -> Option<(u64, u64, usize)> {
@@ -428,15 +451,16 @@ impl<'a> Cursor<'a> {
                 *last = last.wrapping_add(self.signed()?);
                 Entry::Clock { id, ns: *last }
             }
-            kind::SIGNAL => Entry::Signal(Signal {
-                number: self.byte()?,
-                code: i32::try_from(self.signed()?).map_err(|_| Garbled)?,
-                pid: u32::try_from(self.number()?).map_err(|_| Garbled)?,
-                value: self.number()?,
-                sender: u32::try_from(self.number()?).map_err(|_| Garbled)?,
-                sent_at: self.number()?,
-                releases: self.number()?,
-            }),
+            kind::SIGNAL => {
+                let number = self.byte()?;
+                let code = i32::try_from(self.signed()?).map_err(|_| Garbled)?;
+                let pid = u32::try_from(self.number()?).map_err(|_| Garbled)?;
+                let value = self.number()?;
+                let sender = u32::try_from(self.number()?).map_err(|_| Garbled)?;
+                let (is_just_behind, sender) = (sender & JUST_BEHIND != 0, sender & !JUST_BEHIND);
+                let (sent_at, releases) = (self.number()?, self.number()?);
+                Entry::Signal(Signal { number, code, pid, value, sender, sent_at, is_just_behind, releases })
+            }
             kind::AFTER => {
                 let own = self.number()?;
                 let thread = u32::try_from(self.number()?).map_err(|_| Garbled)?;
@@ -474,7 +498,9 @@ mod tests {
     fn what_is_written_is_read() {
         let mut room = [0u8; 1024];
         let mut c = Context::new();
-        let signal = Signal { number: 14, code: -6, pid: 77, value: 1 << 60, sender: 4, sent_at: 1 << 33, releases: 5 };
+        let is_just_behind = true;
+        let (pid, value, sent_at) = (77, 1 << 60, 1 << 33);
+        let signal = Signal { number: 14, code: -6, pid, value, sender: 4, sent_at, is_just_behind, releases: 5 };
         let start = room.as_mut_ptr();
         // SAFETY: the room is long enough for these few entries.
         let end = unsafe {

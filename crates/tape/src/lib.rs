@@ -28,9 +28,12 @@ pub mod part;
 pub mod rich;
 pub mod schedule;
 pub mod session;
+pub mod settled;
 pub mod varint;
 pub mod walk;
 
+#[cfg(feature = "std")]
+pub mod merge;
 #[cfg(feature = "std")]
 pub mod press;
 #[cfg(feature = "std")]

@@ -106,7 +106,31 @@ impl Default for Context {
 ///
 /// # Safety
 /// `to` must be valid for writes of `left` bytes that are 0, and follow what was added last unless a block begins.
+#[inline(always)]
 pub unsafe fn add(c: &mut Context, to: *mut u8, left: usize, new: Match) -> *mut u8 {
+    // As good as always: what is new is the source, or nothing.
+    let expected = c.last.number.wrapping_add(1);
+    let plain = new.call == c.last.call && new.thread == 0 && new.number == expected;
+    if plain && (0..NEAR as i32).contains(&new.source) && c.tags[new.source as usize] == new.tag && left > 0 {
+        let same = new.source == c.last.source && new.tag == c.last.tag;
+        (c.last.number, c.last.source, c.last.tag) = (new.number, new.source, new.tag);
+        // SAFETY: as the caller promises.
+        unsafe {
+            if same && c.repeats && to.sub(1).read() < 0xff {
+                to.sub(1).write_volatile(to.sub(1).read() + 1);
+                return to;
+            }
+            c.repeats = same;
+            to.write_volatile(if same { 0x80 } else { 0x40 | new.source as u8 });
+            return to.add(1);
+        }
+    }
+    // SAFETY: as the caller promises.
+    unsafe { add_whole(c, to, left, new) }
+}
+
+/// The same, of any match.
+unsafe fn add_whole(c: &mut Context, to: *mut u8, left: usize, new: Match) -> *mut u8 {
     let expected = c.last.number.wrapping_add(1);
     let same = Match { number: expected, ..c.last } == new && new.source != WITHDRAWN && new.thread == 0;
     // SAFETY: as the caller promises; the group is made beside and then copied.
@@ -115,13 +139,6 @@ pub unsafe fn add(c: &mut Context, to: *mut u8, left: usize, new: Match) -> *mut
             c.last = new;
             to.sub(1).write_volatile(to.sub(1).read() + 1);
             return to;
-        }
-        // As good as always: what is new is the source, or nothing.
-        let plain = new.call == c.last.call && new.thread == 0 && new.number == expected;
-        if plain && (0..NEAR as i32).contains(&new.source) && *c.tag(new.source) == new.tag && left > 0 {
-            to.write_volatile(if same { 0x80 } else { 0x40 | new.source as u8 });
-            (c.last, c.repeats) = (new, same);
-            return to.add(1);
         }
         let mut group = [0u8; GROUP];
         let mut at = group.as_mut_ptr();

@@ -13,7 +13,7 @@
 //! ([`Line::Apart`]); [`Payload`](crate::reader::Payload) gives them as if they stood in the line.
 
 use crate::entry::Garbled;
-use crate::varint::{SLACK, get, put};
+use crate::varint::{SLACK, get, put, put_small};
 
 /// Room that any line needs besides its byte strings.
 pub const ROOM: usize = 8 * SLACK;
@@ -167,7 +167,7 @@ impl Line<'_> {
     pub unsafe fn write(&self, to: *mut u8, distance: u64) -> *mut u8 {
         // SAFETY: the caller gives the room for the numbers and for the bytes.
         unsafe {
-            let head = put(byte(to, self.kind()), distance);
+            let head = put_small(byte(to, self.kind()), distance);
             // Behind a length of one byte, which almost all have.
             let start = head.add(1);
             let (end, strings): (*mut u8, [&[u8]; 2]) = match *self {
@@ -191,9 +191,9 @@ impl Line<'_> {
                 }
                 Line::Failed(code) => (put(start, code), [&[], &[]]),
                 Line::Object { index, name } => (put(start, index.into()), [name, &[]]),
-                Line::Read { object, version } => (put(put(start, object.into()), version), [&[], &[]]),
+                Line::Read { object, version } => (put(put_small(start, object.into()), version), [&[], &[]]),
                 Line::Wrote { object, version, readers } => {
-                    (put(put(put(start, object.into()), version), readers), [&[], &[]])
+                    (put_small(put(put_small(start, object.into()), version), readers), [&[], &[]])
                 }
                 // Eight whole bytes, so that the number can be raised in place.
                 Line::Taken { from, seq } => {
@@ -333,7 +333,8 @@ pub fn words(line: &Line<'_>, partner: &dyn Fn(u32) -> String, object: &dyn Fn(u
         Line::Fact(what, bytes) => format!("fact {what}, {} bytes", bytes.len()),
         Line::Partner { life, name, host, .. } => {
             let again = if *life > 1 { format!(" (its life {life})") } else { String::new() };
-            format!("partner {}{again} on {}", text(name), text(host))
+            let on = if host.is_empty() { "" } else { " on " };
+            format!("partner {}{again}{on}{}", text(name), text(host))
         }
         Line::Found(index) => format!("found {}", partner(*index)),
         Line::Received { from, seq, id, call } => {

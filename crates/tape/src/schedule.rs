@@ -19,6 +19,8 @@ pub mod outcome {
     pub const UNSAID: u32 = u32::MAX;
     /// It runs what is to be run once.
     pub const RUNS: u32 = u32::MAX - 1;
+    /// The thread is cancelled in it.
+    pub const CANCELLED: u32 = u32::MAX - 2;
     /// The largest that is a result.
     pub const RESULT_MAX: u32 = i32::MAX as u32;
 }

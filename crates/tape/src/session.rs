@@ -59,6 +59,8 @@ pub const LAUNCHERS: [&str; 16] = [
 pub const TAPE_ENDING: &str = ".tape";
 /// Ending of files of rich events; they are written into the session's directory.
 pub const RICH_ENDING: &str = ".rich";
+/// Ending of what a replay keeps of the exchanges of a process.
+pub const KEPT_ENDING: &str = ".kept";
 /// Ending of the tapes of the library's participants.
 pub const PART_ENDING: &str = ".part";
 /// Ending of a part that is about to take the place of the one before it.
@@ -73,6 +75,8 @@ pub const FILE: &str = "session";
 pub const MAGIC: u64 = u64::from_le_bytes(*b"RTKSESS1");
 /// Processes whose ids can be translated.
 pub const PIDS: usize = 8192;
+/// Of so many of them it is known how they wait; what the others use counts as work.
+pub const WATCHED: usize = 512;
 /// Tasks and contexts whose numbers can be translated.
 pub const PAIRS: usize = 8192;
 /// Stands between the name of a spawn and a number, in the name of a task whose place among those spawned with it is not
@@ -82,6 +86,8 @@ pub const UNPLACED: u8 = b'+';
 pub const SENDS: usize = 1024;
 /// Longest report.
 pub const REPORT_MAX: usize = 8192;
+/// Room for what is told of a deadlock: some hundred threads.
+pub const DEADLOCK_MAX: usize = 65536;
 
 /// Bits of [`Session::flags`].
 pub mod flag {
@@ -91,13 +97,17 @@ pub mod flag {
     pub const REAL_TIME: u32 = 2;
     /// Somebody looks: there is a [`board`](crate::board).
     pub const BOARD: u32 = 4;
-    /// Contents are kept, too: those of MPI and PVM on the tapes, those of the library in its parts; in a replay only the
-    /// latter, in parts of their own, in the session's directory.
+    /// Contents are kept, too: those of MPI and PVM on the tapes, those of the library in its parts; in a replay in files and
+    /// parts of their own, in the session's directory.
     pub const FULL: u32 = 1 << 8;
     /// A replay of one process alone: everything that others gave it comes from its own tapes.
     pub const ALONE: u32 = 1 << 9;
     /// Participants leave sleeping copies of themselves behind: see [`Session::checkpoint_every`].
     pub const CHECKPOINT: u32 = 1 << 10;
+    /// This session is one host's alone, since that does not have the take's directory (recording).
+    pub const APART: u32 = 1 << 11;
+    /// Tasks of PVM are spawned on this host, wherever they were: the tapes lie here (replay).
+    pub const HOME: u32 = 1 << 12;
     /// The recording ended in a deadlock: so will the replay.
     pub const DEADLOCK: u32 = 8;
     /// The first process follows the schedule in the take.
@@ -106,6 +116,8 @@ pub mod flag {
     pub const EXPLORE: u32 = 32;
     /// The recording was explored: a replay passes the baton on as it did.
     pub const BATON: u32 = 64;
+    /// The threads of one process run one at a time: see [`settled`](crate::settled).
+    pub const SETTLED: u32 = 128;
 }
 
 /// What a thread does when its tape has no more events and the recording did not end there by itself.
@@ -146,7 +158,7 @@ pub struct Session {
     /// Lines `key=value`, see `docs/replay.md`.
     pub report: [u8; REPORT_MAX],
     /// Who waits for whom: lines `key=value`, see `docs/replay.md`.
-    pub deadlock: [u8; REPORT_MAX],
+    pub deadlock: [u8; DEADLOCK_MAX],
     /// Recorded id in the upper half, present id in the lower.
     pub pids: [AtomicU64; PIDS],
     /// What is known of each of them: see [`fate`].
@@ -174,6 +186,29 @@ pub struct Session {
     pub checkpoint_every: AtomicU32,
     /// A replay of one process alone: messages that it sent with other contents than recorded.
     pub sent_otherwise: AtomicU32,
+    /// What becomes of the hosts whose names stand in the file [`HOSTS`] in the take: see [`hosts`] (recording).
+    pub hosts_state: AtomicU32,
+    /// The processor time that each of the first of `pids` has used to look whether it is its turn, which is no work (replay).
+    pub looking_us: [AtomicU32; WATCHED],
+    /// The thread by which each of them waits inside a message-passing library (replay).
+    pub waiting_tids: [AtomicU32; WATCHED],
+    /// The process that the command line asks where it waits; 0 once it has said so (replay).
+    pub asked: AtomicU32,
+}
+
+/// Names of hosts on which tasks may be spawned, one on each line.
+pub const HOSTS: &str = "hosts";
+
+/// Values of [`Session::hosts_state`].
+pub mod hosts {
+    /// No names, or all that can be done has been done for them.
+    pub const NONE: u32 = 0;
+    /// A task writes names.
+    pub const WRITTEN: u32 = 1;
+    /// They are written; it waits.
+    pub const TOLD: u32 = 2;
+    /// The command line sees to them.
+    pub const SEEN_TO: u32 = 3;
 }
 
 /// Kinds of [`Session::pairs`].
@@ -194,8 +229,10 @@ pub mod fate {
     pub const WAITS: u32 = 4;
     /// It is a rank of a parallel job.
     pub const RANK: u32 = 8;
+    /// It has had more threads than its first: one may work while another waits.
+    pub const THREADS: u32 = 16;
     /// Above the bits: how often a rank has come out of such a wait.
-    pub const STEP: u32 = 16;
+    pub const STEP: u32 = 32;
 }
 
 /// What the shim tells the `retake` library of the process that both are in: see [`ROLE`].

@@ -30,6 +30,22 @@ pub unsafe fn put(to: *mut u8, value: u64) -> *mut u8 {
     }
 }
 
+/// The same, for numbers that are almost always small: then it is a comparison and a byte.
+///
+/// # Safety
+/// As for [`put`].
+#[inline(always)]
+pub unsafe fn put_small(to: *mut u8, value: u64) -> *mut u8 {
+    // SAFETY: the caller gives the room.
+    unsafe {
+        if value < 1 << 7 {
+            to.write((value as u8) << 1 | 1);
+            return to.add(1);
+        }
+        put(to, value)
+    }
+}
+
 /// The same in two bytes, whether one would do or not; `value` must be less than `1 << 14`.
 ///
 /// # Safety
@@ -88,6 +104,11 @@ mod tests {
                 let length = end as usize - room.as_ptr() as usize;
                 assert_eq!(get(&room), Some((value, length)));
                 assert_eq!(get(&room[..length]), Some((value, length)));
+                let mut small = [0xAAu8; SLACK];
+                // SAFETY: as above.
+                let end = unsafe { put_small(small.as_mut_ptr(), value) };
+                assert_eq!(end as usize - small.as_ptr() as usize, length);
+                assert_eq!(small[..length], room[..length]);
                 assert_eq!(get(&room[..length - 1]), None);
             }
         }

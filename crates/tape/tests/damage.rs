@@ -9,6 +9,7 @@ use retake_tape::layout::{
     CHUNK_HEADER, CHUNK_MAGIC, ChunkHeader, HEADER_SIZE, MAGIC, MAJOR, MINOR, ProcessHeader, ThreadHeader, born, kind,
     payload_at, state,
 };
+use retake_tape::merge::with_notes;
 use retake_tape::op::Op;
 use retake_tape::reader::Tape;
 use retake_tape::rich::{self, Message, Rich};
@@ -111,8 +112,16 @@ fn light() -> Vec<u8> {
     let (mut one, mut two, mut other) = (Vec::new(), Vec::new(), Vec::new());
     let (mut mine, mut theirs) = (Context::new(), Context::new());
     let c = &mut mine;
-    let signal =
-        Signal { number: 14 | INSIDE, code: -6, pid: 4711, value: 1 << 60, sender: 2, sent_at: 3, releases: 9 };
+    let signal = Signal {
+        number: 14 | INSIDE,
+        code: -6,
+        pid: 4711,
+        value: 1 << 60,
+        sender: 2,
+        sent_at: 3,
+        is_just_behind: true,
+        releases: 9,
+    };
     // SAFETY: `written` gives room for an entry and a short string.
     unsafe {
         written(&mut one, |to| write::note(c, to, 1, note::FILE, &[b"/etc/hosts"]));
@@ -335,4 +344,38 @@ fn scrambled_open_tapes_are_sealed_or_refused() {
             let _ = content(&bad);
         }
     }
+}
+
+/// A tape that holds only notes, of the second thread.
+fn kept(events: [u64; 4]) -> Tape {
+    let (mut context, mut notes) = (Context::new(), Vec::new());
+    for event in events {
+        // SAFETY: `written` gives room for an entry and a short string.
+        unsafe { written(&mut notes, |to| write::note(&mut context, to, event, note::CONTENTS, &[b"kept"])) };
+    }
+    let mut tape = Builder(vec![0; END]);
+    tape.header(kind::TAPE);
+    tape.chunk(FIRST, CHUNK, 1, 0, &[]);
+    tape.thread(FIRST, 1, 0, 0, 0, 0);
+    tape.chunk(SECOND, SMALL, 1, 1, &[]);
+    tape.chunk(OTHER, CHUNK, 2, 0, &notes);
+    tape.thread(OTHER, 2, 1, 1, 0, FIRST);
+    tape.close();
+    Tape::new(tape.0).expect("a good tape")
+}
+
+/// Notes are put between the entries of their thread by their events; all else reads as before.
+#[test]
+fn notes_are_put_onto_a_tape() {
+    let mut old = light();
+    seal(&mut old).expect("a good tape");
+    let merged = with_notes(&old, &kept([1, 3, 3, 5])).expect("a good tape");
+    let text = content(&merged).expect("it is sealed");
+    let note = format!(" {:?}", retake_tape::entry::Entry::Note(note::CONTENTS, b"kept"));
+    let events = |event: u64| text.matches(&format!(" {event}{note}")).count();
+    assert_eq!([1, 2, 3, 4, 5].map(events), [1, 0, 2, 0, 1], "{text}");
+    let without = [1, 3, 5].iter().fold(text, |text, event| text.replace(&format!(" {event}{note}"), ""));
+    assert_eq!(without, content(&old).expect("it is sealed"));
+    let nothing = with_notes(&old, &Tape::new(old.clone()).expect("a good tape")).expect("a good tape");
+    assert!(content(&nothing).is_ok());
 }

@@ -71,12 +71,16 @@ pub fn run_all(tests: Vec<Test>) -> ExitCode {
     let threads = options.threads.unwrap_or(processors).clamp(1, tests.len().max(1));
     println!("\nrunning {} tests", tests.len());
     let started = Instant::now();
-    let failures = run_in_parallel(&tests, threads);
+    let (failures, times) = run_in_parallel(&tests, threads);
     if !failures.is_empty() {
         println!("\nfailures:");
         failures.iter().for_each(|(name, error)| println!("\n---- {name} ----\n{error}"));
         println!("\nfailures:");
         failures.iter().for_each(|(name, _)| println!("    {name}"));
+    }
+    if times.len() > SLOWEST {
+        let slowest: Vec<String> = times[..SLOWEST].iter().map(|(s, name)| format!("{name} {s:.1} s")).collect();
+        println!("\nslowest: {}", slowest.join(", "));
     }
     println!(
         "\ntest result: {}. {} passed; {} failed; 0 ignored; 0 measured; {} filtered out; finished in {:.2}s\n",
@@ -89,14 +93,24 @@ pub fn run_all(tests: Vec<Test>) -> ExitCode {
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(101) }
 }
 
-fn run_in_parallel(tests: &[Test], threads: usize) -> Vec<(String, String)> {
+/// So many of the slowest tests are told.
+const SLOWEST: usize = 8;
+
+type Failures = Vec<(String, String)>;
+
+/// What failed, by name, and how many seconds each took, the slowest first.
+fn run_in_parallel(tests: &[Test], threads: usize) -> (Failures, Vec<(f64, &str)>) {
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
+    let times = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let started = Instant::now();
                     let result = run_one(test);
+                    let time = (started.elapsed().as_secs_f64(), test.name.as_str());
+                    times.lock().unwrap_or_else(|e| e.into_inner()).push(time);
                     println!("test {} ... {}", test.name, if result.is_ok() { "ok" } else { "FAILED" });
                     if let Err(error) = result {
                         failures.lock().unwrap_or_else(|e| e.into_inner()).push((test.name.clone(), error));
@@ -107,7 +121,9 @@ fn run_in_parallel(tests: &[Test], threads: usize) -> Vec<(String, String)> {
     });
     let mut failures = failures.into_inner().unwrap_or_else(|e| e.into_inner());
     failures.sort();
-    failures
+    let mut times = times.into_inner().unwrap_or_else(|e| e.into_inner());
+    times.sort_by(|a, b| b.0.total_cmp(&a.0));
+    (failures, times)
 }
 
 fn run_one(test: &Test) -> Result<(), String> {

@@ -1,5 +1,5 @@
 // Nobody looks at the status: only the values tell from whom they came. One tag is asked for, then the other.
-//@ ranks: 6
+//@ ranks: 8
 //@ replay: 20 times, same stdout
 //@ covers: MPI_Recv
 #include "race.h"

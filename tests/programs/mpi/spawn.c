@@ -1,7 +1,7 @@
 // A job starts two more ranks, and then two others: everyone's messages come back in the order in which they came.
 //@ ranks: 2
 //@ only: openmpi openmpi5 mpich5 abi
-//@ replay: 4 times, same stdout
+//@ replay: 20 times, same stdout
 //@ covers: MPI_Comm_spawn MPI_Comm_spawn_multiple
 #include "race.h"
 

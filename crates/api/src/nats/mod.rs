@@ -20,6 +20,7 @@
 //!
 //! Law: whatever is lost is told. Messages of one sender arrive in order, because each has one subscription.
 
+mod keys;
 mod pipe;
 mod protocol;
 mod server;
@@ -33,6 +34,7 @@ use crate::meeting::Meeting;
 use crate::transport::{Arrival, Source, Transport, Until, Way};
 use crate::waiting::{is_over, now};
 use crate::wire::{self, Fd};
+pub use keys::Key;
 use protocol::Said;
 use server::Server;
 use std::sync::Arc;

@@ -62,14 +62,20 @@ impl Server {
         let shown = &at.shown;
         let (mut reader, mut said) = (Reader::default(), VecDeque::new());
         let none = |what: &str| format!("what listens at {shown} is no nats-server: {what}");
-        let Ok(Some(Said::Info(info))) = first(&pipe, Room::narrow(), &mut reader, &mut said) else {
-            return Err(none("it does not say INFO"));
+        let no_tls = |why| format!("no TLS with nats-server {shown}: {why}");
+        if url.tls_first {
+            pipe.shake(at.host(), &url.papers).map_err(no_tls)?;
+        }
+        let room = if url.tls_first { Room::wide() } else { Room::narrow() };
+        let Ok(Some(Said::Info(info))) = first(&pipe, room, &mut reader, &mut said) else {
+            let why = "it does not say INFO; one that begins with TLS (handshake_first) wants NATS_TLS_FIRST=1";
+            return Err(none(if url.tls_first { "it does not say INFO" } else { why }));
         };
         let info: serde_json::Value = serde_json::from_slice(&info).map_err(|_| none("its INFO is no JSON"))?;
         if info["headers"] != true {
             return Err(format!("nats-server {shown} is too old: without headers it cannot tell that nobody listens"));
         }
-        let speaks = info["tls_required"] == true || info["tls_available"] == true;
+        let speaks = url.tls_first || info["tls_required"] == true || info["tls_available"] == true;
         if at.tls && !speaks {
             return Err(format!(
                 "nats-server {shown} does not speak TLS, and nothing is said to it in plain text: its option --tls, or \
@@ -77,15 +83,21 @@ impl Server {
             ));
         }
         let tls = at.tls || info["tls_required"] == true;
-        if tls {
-            let refuse = |why| format!("no TLS with nats-server {shown}: {why}");
-            pipe.shake(at.host(), &url.papers).map_err(refuse)?;
+        if tls && !url.tls_first {
+            pipe.shake(at.host(), &url.papers).map_err(no_tls)?;
         }
         let mut connect = serde_json::json!({
             "verbose": false, "pedantic": false, "lang": "retake", "version": env!("CARGO_PKG_VERSION"), "protocol": 1,
             "name": client, "echo": false, "headers": true, "no_responders": true, "tls_required": tls,
         });
-        for (key, value) in &url.login {
+        let signed = match (&url.key, info["nonce"].as_str()) {
+            (Some(key), Some(nonce)) => key.shown(nonce)?,
+            (Some(_), None) => {
+                return Err(format!("nats-server {shown} knows no keys: unset NATS_NKEY and NATS_CREDS"));
+            }
+            (None, _) => Vec::new(),
+        };
+        for (key, value) in url.login.iter().chain(&signed) {
             connect[*key] = value.clone().into();
         }
         let lost = |why| format!("the connection to nats-server {shown} was lost: {why}");
@@ -96,8 +108,10 @@ impl Server {
                 // It may tell more of itself, now that it knows us.
                 Some(Said::Info(_)) => {}
                 Some(Said::Refused(words)) => {
-                    let why = if info["nonce"].is_string() && url.login.is_empty() {
-                        "it may want an NKey or a JWT, which this library does not know: user and password, or a token"
+                    let why = if url.key.is_some() {
+                        "it does not know our key, or what its account says of it has run out"
+                    } else if info["nonce"].is_string() && url.login.is_empty() {
+                        "it may want an NKey or a JWT: NATS_NKEY=FILE, or NATS_CREDS=FILE"
                     } else {
                         "RETAKE_TRANSPORT=nats://USER:PASSWORD@HOST, or NATS_USER and NATS_PASSWORD, or NATS_TOKEN"
                     };

@@ -19,10 +19,12 @@ macro_rules! atomic {
         }
 
         impl $(<$param>)? $name $(<$param>)? {
+            /// As the standard library's.
             pub const fn new(value: $value) -> Self {
                 Self { native: NativeMutex::new(), inner: <$standard>::new(value) }
             }
 
+            /// As the standard library's.
             #[inline]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
@@ -30,6 +32,7 @@ macro_rules! atomic {
                 self.inner.load(order)
             }
 
+            /// As the standard library's.
             #[inline]
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
@@ -37,6 +40,7 @@ macro_rules! atomic {
                 self.inner.store(value, order);
             }
 
+            /// As the standard library's.
             #[inline]
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
@@ -76,12 +80,10 @@ macro_rules! atomic {
             /// # Errors
             /// As the standard library's.
             #[track_caller]
-            pub fn fetch_update(
-                &self,
-                set: Ordering,
-                fetch: Ordering,
-                mut f: impl FnMut($value) -> Option<$value>,
-            ) -> Result<$value, $value> {
+            pub fn fetch_update<F>(&self, set: Ordering, fetch: Ordering, mut f: F) -> Result<$value, $value>
+            where
+                F: FnMut($value) -> Option<$value>,
+            {
                 let mut before = self.load(fetch);
                 while let Some(next) = f(before) {
                     match self.compare_exchange_weak(before, next, set, fetch) {
@@ -92,12 +94,19 @@ macro_rules! atomic {
                 Err(before)
             }
 
+            /// As the standard library's.
             pub fn get_mut(&mut self) -> &mut $value {
                 self.inner.get_mut()
             }
 
-            pub fn into_inner(self) -> $value {
+            /// As the standard library's.
+            pub const fn into_inner(self) -> $value {
                 self.inner.into_inner()
+            }
+
+            /// As the standard library's. What is done through the pointer is not put in order.
+            pub const fn as_ptr(&self) -> *mut $value {
+                self.inner.as_ptr()
             }
         }
 
@@ -109,7 +118,7 @@ macro_rules! atomic {
 
         impl $(<$param>)? fmt::Debug for $name $(<$param>)? {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.inner.fmt(f)
+                fmt::Debug::fmt(&self.load(Ordering::Relaxed), f)
             }
         }
     )*};
@@ -119,6 +128,7 @@ macro_rules! operations {
     ($($name:ident $value:ty: $($operation:ident)*;)*) => {$(
         impl $name {
             $(
+                /// As the standard library's.
                 #[inline]
                 #[track_caller]
                 pub fn $operation(&self, value: $value, order: Ordering) -> $value {
@@ -149,6 +159,28 @@ atomic! {
     AtomicU64 of u64, std::sync::atomic::AtomicU64;
     AtomicUsize of usize, std::sync::atomic::AtomicUsize;
     AtomicPtr<T> of *mut T, std::sync::atomic::AtomicPtr<T>;
+}
+
+impl AtomicBool {
+    /// As the standard library's.
+    #[inline]
+    #[track_caller]
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        let _held = self.native.touch(Touch::Change);
+        self.inner.fetch_not(order)
+    }
+}
+
+impl<T> Default for AtomicPtr<T> {
+    fn default() -> AtomicPtr<T> {
+        AtomicPtr::new(std::ptr::null_mut())
+    }
+}
+
+impl<T> fmt::Pointer for AtomicPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(&self.load(Ordering::Relaxed), f)
+    }
 }
 
 operations! {

@@ -17,20 +17,22 @@ struct State {
 }
 
 /// As [`std::sync::BarrierWaitResult`], which only the standard library can make.
-#[derive(Debug)]
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
+    /// As the standard library's.
     pub fn is_leader(&self) -> bool {
         self.0
     }
 }
 
 impl Barrier {
+    /// As the standard library's.
     pub const fn new(threads: usize) -> Barrier {
         Barrier { state: Mutex::new(State { waiting: 0, round: 0 }), condition: Condvar::new(), threads }
     }
 
+    /// As the standard library's.
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         let _call = call("wait at barrier", false);
@@ -46,6 +48,12 @@ impl Barrier {
         state.round = state.round.wrapping_add(1);
         self.condition.notify_all();
         BarrierWaitResult(true)
+    }
+}
+
+impl fmt::Debug for BarrierWaitResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BarrierWaitResult").field("is_leader", &self.0).finish()
     }
 }
 

@@ -18,12 +18,14 @@ pub struct Condvar {
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
+    /// As the standard library's.
     pub fn timed_out(&self) -> bool {
         self.0
     }
 }
 
 impl Condvar {
+    /// As the standard library's.
     pub const fn new() -> Condvar {
         Condvar { native: NativeCondition::new(), inner: std::sync::Condvar::new() }
     }
@@ -45,11 +47,10 @@ impl Condvar {
     /// # Errors
     /// As the standard library's.
     #[track_caller]
-    pub fn wait_while<'a, T>(
-        &self,
-        mut guard: MutexGuard<'a, T>,
-        mut condition: impl FnMut(&mut T) -> bool,
-    ) -> LockResult<MutexGuard<'a, T>> {
+    pub fn wait_while<'a, T, F>(&self, mut guard: MutexGuard<'a, T>, mut condition: F) -> LockResult<MutexGuard<'a, T>>
+    where
+        F: FnMut(&mut T) -> bool,
+    {
         while condition(&mut guard) {
             guard = self.wait(guard)?;
         }
@@ -78,12 +79,15 @@ impl Condvar {
     /// # Errors
     /// As the standard library's.
     #[track_caller]
-    pub fn wait_timeout_while<'a, T>(
+    pub fn wait_timeout_while<'a, T, F>(
         &self,
         mut guard: MutexGuard<'a, T>,
         time: Duration,
-        mut condition: impl FnMut(&mut T) -> bool,
-    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        mut condition: F,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)>
+    where
+        F: FnMut(&mut T) -> bool,
+    {
         let start = Instant::now();
         loop {
             if !condition(&mut guard) {
@@ -94,12 +98,14 @@ impl Condvar {
         }
     }
 
+    /// As the standard library's.
     #[inline]
     #[track_caller]
     pub fn notify_one(&self) {
         if is_ordered() { self.native.wake_one() } else { self.inner.notify_one() }
     }
 
+    /// As the standard library's.
     #[inline]
     #[track_caller]
     pub fn notify_all(&self) {

@@ -64,10 +64,12 @@ macro_rules! guard_mut {
     };
 }
 
-/// What all locks have besides the ways to take them.
+/// What all locks have besides the ways to take them. Whoever only looks tries the native lock: then it is on the tape what
+/// was found.
 macro_rules! lock {
-    ($lock:ident, $native:ident) => {
+    ($lock:ident, $native:ident, |$its:ident| $look:expr) => {
         impl<T> $lock<T> {
+            /// As the standard library's.
             pub const fn new(value: T) -> $lock<T> {
                 $lock { native: $native::new(), inner: std::sync::$lock::new(value) }
             }
@@ -80,11 +82,19 @@ macro_rules! lock {
         }
 
         impl<T: ?Sized> $lock<T> {
+            /// As the standard library's.
+            #[track_caller]
             pub fn is_poisoned(&self) -> bool {
+                let $its = &self.native;
+                let _held = $look;
                 self.inner.is_poisoned()
             }
 
+            /// As the standard library's.
+            #[track_caller]
             pub fn clear_poison(&self) {
+                let $its = &self.native;
+                let _held = $look;
                 self.inner.clear_poison();
             }
 
@@ -94,6 +104,9 @@ macro_rules! lock {
                 self.inner.get_mut()
             }
         }
+
+        impl<T: ?Sized> std::panic::UnwindSafe for $lock<T> {}
+        impl<T: ?Sized> std::panic::RefUnwindSafe for $lock<T> {}
 
         impl<T: Default> Default for $lock<T> {
             fn default() -> $lock<T> {
@@ -109,6 +122,12 @@ macro_rules! lock {
 
         impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for $lock<T> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let $its = &self.native;
+                let Some(_held) = $look else {
+                    let mut told = f.debug_struct(stringify!($lock));
+                    told.field("data", &"<locked>").field("poisoned", &self.inner.is_poisoned());
+                    return told.finish_non_exhaustive();
+                };
                 self.inner.fmt(f)
             }
         }

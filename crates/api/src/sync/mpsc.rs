@@ -6,6 +6,8 @@ use super::native::{call, call_in_drop, is_ordered};
 use super::{Arc, Condvar, Mutex};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::mpsc as standard;
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 
@@ -46,6 +48,8 @@ impl<T> Channel<T> {
         condition.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    #[cold]
+    #[inline(never)]
     #[track_caller]
     fn send(&self, item: T, may_wait: bool) -> Result<(), TrySendError<T>> {
         let _call = call("send to channel", !may_wait);
@@ -87,6 +91,8 @@ impl<T> Channel<T> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     #[track_caller]
     fn receive(&self) -> Result<T, RecvError> {
         let _call = call("receive from channel", false);
@@ -100,6 +106,8 @@ impl<T> Channel<T> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     #[track_caller]
     fn receive_for(&self, time: Duration) -> Result<T, RecvTimeoutError> {
         let _call = call("receive from channel with time-out", false);
@@ -188,6 +196,7 @@ fn plain<T>(error: TrySendError<T>) -> SendError<T> {
 impl<T> Sender<T> {
     /// # Errors
     /// As the standard library's.
+    #[inline]
     #[track_caller]
     pub fn send(&self, item: T) -> Result<(), SendError<T>> {
         match &self.0 {
@@ -200,6 +209,7 @@ impl<T> Sender<T> {
 impl<T> SyncSender<T> {
     /// # Errors
     /// As the standard library's.
+    #[inline]
     #[track_caller]
     pub fn send(&self, item: T) -> Result<(), SendError<T>> {
         match &self.0 {
@@ -210,6 +220,7 @@ impl<T> SyncSender<T> {
 
     /// # Errors
     /// As the standard library's.
+    #[inline]
     #[track_caller]
     pub fn try_send(&self, item: T) -> Result<(), TrySendError<T>> {
         match &self.0 {
@@ -248,6 +259,7 @@ senders! { Sender SyncSender }
 impl<T> Receiver<T> {
     /// # Errors
     /// As the standard library's.
+    #[inline]
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
         match &self.0 {
@@ -258,6 +270,7 @@ impl<T> Receiver<T> {
 
     /// # Errors
     /// As the standard library's.
+    #[inline]
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         match &self.0 {
@@ -271,6 +284,7 @@ impl<T> Receiver<T> {
 
     /// # Errors
     /// As the standard library's.
+    #[inline]
     #[track_caller]
     pub fn recv_timeout(&self, time: Duration) -> Result<T, RecvTimeoutError> {
         match &self.0 {
@@ -298,11 +312,30 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
+/// Nobody sees what is inside, and no panic leaves it half done.
+macro_rules! ends {
+    ($($end:ident)*) => {$(
+        impl<T> UnwindSafe for $end<T> {}
+        impl<T> RefUnwindSafe for $end<T> {}
+
+        impl<T> fmt::Debug for $end<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($end)).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+
+ends! { Sender SyncSender Receiver }
+
 /// As [`std::sync::mpsc::Iter`].
+#[derive(Debug)]
 pub struct Iter<'a, T>(&'a Receiver<T>);
 /// As [`std::sync::mpsc::TryIter`].
+#[derive(Debug)]
 pub struct TryIter<'a, T>(&'a Receiver<T>);
 /// As [`std::sync::mpsc::IntoIter`].
+#[derive(Debug)]
 pub struct IntoIter<T>(Receiver<T>);
 
 impl<T> Iterator for Iter<'_, T> {

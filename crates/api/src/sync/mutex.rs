@@ -19,7 +19,10 @@ pub struct MutexGuard<'a, T: ?Sized> {
     pub(super) mutex: &'a Mutex<T>,
 }
 
-lock!(Mutex, NativeMutex);
+// SAFETY: as the standard guard; only whoever gives the guard up, to wait, comes to its mutex.
+unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
+
+lock!(Mutex, NativeMutex, |native| native.try_lock());
 guard_mut!(MutexGuard);
 
 impl<T: ?Sized> Mutex<T> {

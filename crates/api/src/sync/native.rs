@@ -6,7 +6,7 @@
 
 use crate::exploring::part::{Called, Part, Touch, called, part, stay};
 use std::cell::UnsafeCell;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -35,6 +35,11 @@ fn look() -> bool {
         EXPLORES => part().is_some(),
         seen => seen == RECORDED,
     }
+}
+
+/// Whether this process is recorded or replayed.
+pub fn is_recorded() -> bool {
+    is_ordered() && SEEN.load(Relaxed) == RECORDED
 }
 
 /// From now on threads of this process may be explored. False if it is recorded.
@@ -82,6 +87,8 @@ pub struct NativeMutex(UnsafeCell<libc::pthread_mutex_t>);
 unsafe impl Send for NativeMutex {}
 // SAFETY: as above.
 unsafe impl Sync for NativeMutex {}
+// A panic leaves no object of libc's half done.
+impl RefUnwindSafe for NativeMutex {}
 
 impl NativeMutex {
     pub const fn new() -> NativeMutex {
@@ -189,6 +196,7 @@ pub struct NativeCondition(UnsafeCell<libc::pthread_cond_t>);
 unsafe impl Send for NativeCondition {}
 // SAFETY: as above.
 unsafe impl Sync for NativeCondition {}
+impl RefUnwindSafe for NativeCondition {}
 
 impl NativeCondition {
     pub const fn new() -> NativeCondition {
@@ -256,6 +264,7 @@ pub struct NativeRwLock(UnsafeCell<libc::pthread_rwlock_t>);
 unsafe impl Send for NativeRwLock {}
 // SAFETY: as above.
 unsafe impl Sync for NativeRwLock {}
+impl RefUnwindSafe for NativeRwLock {}
 
 impl NativeRwLock {
     pub const fn new() -> NativeRwLock {

@@ -17,11 +17,13 @@ pub struct OnceLock<T> {
 }
 
 impl<T> OnceLock<T> {
+    /// As the standard library's.
     pub const fn new() -> OnceLock<T> {
         let (first, door, made) = (NativeMutex::new(), NativeMutex::new(), NativeCondition::new());
         OnceLock { first, door, made, inner: std::sync::OnceLock::new() }
     }
 
+    /// As the standard library's.
     #[inline]
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
@@ -30,6 +32,7 @@ impl<T> OnceLock<T> {
         self.inner.get()
     }
 
+    /// As the standard library's.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         self.inner.get_mut()
     }
@@ -58,9 +61,13 @@ impl<T> OnceLock<T> {
         self.put(value)
     }
 
+    /// As the standard library's.
     #[inline]
     #[track_caller]
-    pub fn get_or_init(&self, f: impl FnOnce() -> T) -> &T {
+    pub fn get_or_init<F>(&self, f: F) -> &T
+    where
+        F: FnOnce() -> T,
+    {
         if !is_ordered() {
             return self.inner.get_or_init(f);
         }
@@ -75,10 +82,12 @@ impl<T> OnceLock<T> {
         self.inner.wait()
     }
 
+    /// As the standard library's.
     pub fn into_inner(self) -> Option<T> {
         self.inner.into_inner()
     }
 
+    /// As the standard library's.
     pub fn take(&mut self) -> Option<T> {
         self.inner.take()
     }
@@ -123,8 +132,17 @@ impl<T: Eq> Eq for OnceLock<T> {}
 
 impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
+        show("OnceLock", self.get(), f)
     }
+}
+
+fn show(name: &str, value: Option<&impl fmt::Debug>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut told = f.debug_tuple(name);
+    match value {
+        Some(value) => told.field(value),
+        None => told.field(&format_args!("<uninit>")),
+    };
+    told.finish()
 }
 
 /// As [`std::sync::LazyLock`].
@@ -135,6 +153,7 @@ pub struct LazyLock<T, F = fn() -> T> {
 }
 
 impl<T, F: FnOnce() -> T> LazyLock<T, F> {
+    /// As the standard library's.
     pub const fn new(f: F) -> LazyLock<T, F> {
         LazyLock { value: OnceLock::new(), make: std::sync::Mutex::new(Some(f)) }
     }
@@ -168,6 +187,6 @@ impl<T: Default> Default for LazyLock<T> {
 
 impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.value.inner.fmt(f)
+        show("LazyLock", self.value.get(), f)
     }
 }

@@ -26,7 +26,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
     _held: HeldRw<'a>,
 }
 
-lock!(RwLock, NativeRwLock);
+lock!(RwLock, NativeRwLock, |native| native.take(How::TryRead));
 guard!(RwLockReadGuard);
 guard_mut!(RwLockWriteGuard);
 

@@ -1,14 +1,16 @@
-//! The signal by which a thread is asked for its stack: libc's own, which a program can neither block nor handle.
+//! The signal by which a thread is asked for its stack, or reminded of a signal that waits: libc's own, which a program can
+//! neither block nor handle.
 //!
 //! Whoever looks at a replay from outside sends it from another process; a thread of this process queues it with a code that
 //! libc never uses. Whatever else comes is libc's, and handed on to it.
 
+use crate::errno;
 use crate::handle::{debugger, stack};
 use core::arch::global_asm;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
-use libc::{SA_RESTART, SA_SIGINFO, SI_QUEUE, c_int, c_void, siginfo_t};
-use retake_engine::{process, sys};
+use libc::{SA_RESTART, SA_SIGINFO, SI_QUEUE, SIG_IGN, c_int, c_void, siginfo_t};
+use retake_engine::{held, process, sys, thread};
 use retake_tape::board::ASK_SIGNAL;
 
 /// The kernel's own form of an action.
@@ -64,6 +66,15 @@ pub fn arm() {
     }
 }
 
+/// Before another program takes this one's place: a signal that was ignored is ignored there, too.
+pub fn give_back() {
+    if LIBCS.load(Relaxed) == SIG_IGN {
+        let ignored = KernelAction { handler: SIG_IGN, flags: 0, restorer: 0, mask: 0 };
+        // SAFETY: the kernel's structure.
+        unsafe { sys::rt_sigaction(ASK_SIGNAL as usize, &raw const ignored as usize, 0, 8) };
+    }
+}
+
 /// Asks the thread of this process that has this id.
 pub fn ask(tid: u32) {
     let pid = process::get().pid;
@@ -77,13 +88,19 @@ pub fn ask(tid: u32) {
 unsafe extern "C" fn asked(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's arguments.
     unsafe {
-        if (*info).si_pid() as u32 != process::get().pid {
+        if held::is_reminder(info) {
+            if let Some(thread) = thread::current() {
+                let before = errno::get();
+                held::reminded(thread, context.cast());
+                errno::set(before);
+            }
+        } else if (*info).si_pid() as u32 != process::get().pid {
             debugger::answer();
         } else if (*info).si_code == SI_QUEUE {
             stack::answer(context.cast());
         } else {
             let libcs = LIBCS.load(Relaxed);
-            if libcs > 1 {
+            if libcs > SIG_IGN {
                 let libcs: unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = core::mem::transmute(libcs);
                 libcs(signal, info, context);
             }

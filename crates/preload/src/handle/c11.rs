@@ -6,6 +6,7 @@ use crate::table::c11::{Start, real};
 use crate::table::sync::Routine;
 use crate::table::thread::Destructor;
 use libc::{EBUSY, EINTR, ENOMEM, ETIMEDOUT, c_int, c_void, pthread_cond_t, pthread_key_t, pthread_t, timespec};
+use retake_engine::taken::Called;
 use retake_engine::thread::Thread;
 use retake_tape::op::Op;
 
@@ -25,19 +26,19 @@ fn code(result: c_int) -> c_int {
     }
 }
 
-pub unsafe fn lock(m: *mut Mutex, from: usize) -> c_int {
+pub unsafe fn lock(m: *mut Mutex, called: Called) -> c_int {
     // SAFETY: the program's mutex; so for the others.
-    code(unsafe { mutex::lock(m, from) })
+    code(unsafe { mutex::lock(m, called) })
 }
 
-pub unsafe fn trylock(m: *mut Mutex, from: usize) -> c_int {
+pub unsafe fn trylock(m: *mut Mutex, called: Called) -> c_int {
     // SAFETY: as above.
-    code(unsafe { mutex::trylock(m, from) })
+    code(unsafe { mutex::trylock(m, called) })
 }
 
-pub unsafe fn timedlock(m: *mut Mutex, until: *const timespec, from: usize) -> c_int {
+pub unsafe fn timedlock(m: *mut Mutex, until: *const timespec, called: Called) -> c_int {
     // SAFETY: as above.
-    code(unsafe { mutex::timedlock(m, until, from) })
+    code(unsafe { mutex::timedlock(m, until, called) })
 }
 
 pub unsafe fn unlock(m: *mut Mutex) -> c_int {

@@ -5,7 +5,7 @@ use libc::c_char;
 use retake_engine::{contents, sys, thread};
 use retake_tape::entry::note as kind;
 
-/// Recording with contents: notes how this image was started, so that it can be started without whoever did.
+/// Where contents are kept: notes how this image was started, so that it can be started without whoever did.
 ///
 /// # Safety
 /// `argv` must be what the kernel gave.
@@ -34,8 +34,6 @@ pub unsafe fn note(argv: *mut *mut c_char) {
         let words = if (*last).is_null() { c"" } else { CStr::from_ptr(*last) };
         let end = if (*last).is_null() { 0 } else { *last as usize + words.to_bytes().len() - *argv as usize };
         let words = core::slice::from_raw_parts((*argv).cast::<u8>(), end);
-        thread.begin();
-        thread.note_of(kind::COMMAND, &[program, &[0], directory, &[0], words]);
-        thread.finish();
+        thread.keep_note(kind::COMMAND, &[program, &[0], directory, &[0], words]);
     }
 }

@@ -22,6 +22,7 @@ use retake_engine::stand_in;
 use retake_engine::thread::Thread;
 use retake_engine::turn::{self, CANCELLED};
 use retake_tape::op::Op;
+use retake_tape::schedule::outcome;
 
 pub unsafe fn wait(c: *mut pthread_cond_t, m: *mut Mutex) -> c_int {
     // SAFETY: the program's condition and mutex.
@@ -132,11 +133,36 @@ unsafe fn scheduled(
             // The schedule is over. Whoever waited comes back, as if woken for nothing.
             None => real_mutex::pthread_mutex_lock(m),
         };
-        if thread.is_cancelled.load(Acquire) {
+        let is_cancelled = match schedule::said() {
+            Some(outcome::CANCELLED) => {
+                schedule::require_cancelled(thread, op, c as usize);
+                true
+            }
+            Some(_) => false,
+            None => thread.is_cancelled.load(Acquire),
+        };
+        if is_cancelled {
             turn::inside(|| real_thread::pthread_testcancel(), || record_cancelled(op, c, m));
         }
         record(thread, op, c, m, i64::from(result));
         Some(result)
+    }
+}
+
+/// Whether a wait gives up this mutex, which the waiter has: not one that it has locked more than once, and nobody else
+/// comes to it then.
+unsafe fn was_given_up(m: *mut Mutex) -> bool {
+    // SAFETY: the waiter has its mutex.
+    unsafe { (*m).will_be_free(mutex::sys_tid()) }
+}
+
+/// Replay: gives the mutex up. Like one that is really waited with, it stays in use.
+unsafe fn give_up(thread: &mut Thread, m: *mut Mutex) {
+    turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
+    // SAFETY: the waiter has its mutex.
+    unsafe {
+        (*m).uses(1);
+        mutex::give(m, || real_mutex::pthread_mutex_unlock(m));
     }
 }
 
@@ -148,6 +174,7 @@ unsafe fn record(thread: &mut Thread, op: Op, c: *mut pthread_cond_t, m: *mut Mu
         unsafe { (*m).set_from(0) };
         let before = thread.writer.position();
         match unsafe { (*m).slot() } {
+            _ if !unsafe { was_given_up(m) } => {}
             Some(slot) => {
                 slot.took(thread);
                 version = slot.version();
@@ -184,16 +211,20 @@ unsafe fn replay(
     // A handler that ran inside the wait ran without the mutex, and whoever waited for ever did not keep it.
     baton::again(Op::CondWait, c as usize);
     let given = baton::is_passed() || thread.is_signal_next() || thread.is_at_end();
+    // SAFETY: the waiter has its mutex.
+    let is_turn_given = unsafe { was_given_up(m) };
     if given {
-        turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
-        // SAFETY: the waiter has its mutex.
-        unsafe { mutex::give(m, || real_mutex::pthread_mutex_unlock(m)) };
+        // SAFETY: as above.
+        unsafe { give_up(thread, m) };
         baton::again(op, c as usize);
     }
     let Some(step) = thread.step_at(op, c as usize) else {
         if given {
             // SAFETY: the call that goes on without a tape wants the waiter to have its mutex.
-            unsafe { real_mutex::pthread_mutex_lock(m) };
+            unsafe {
+                real_mutex::pthread_mutex_lock(m);
+                (*m).uses(-1);
+            }
         }
         return call();
     };
@@ -201,16 +232,16 @@ unsafe fn replay(
         // SAFETY: the waiter has its mutex, gives it up, and takes it again.
         unsafe {
             if !given {
-                turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
-                mutex::give(m, || real_mutex::pthread_mutex_unlock(m));
+                give_up(thread, m);
             }
-            let slot = (*m).slot();
+            let slot = (*m).slot().filter(|_| is_turn_given);
             match (&slot, step.order) {
                 (_, Order::Edge { thread: other, count }) => park::wait_for_thread(thread, other, count),
                 (Some(slot), order @ Order::Version(_)) => slot.wait(thread, order),
                 _ => {}
             }
             mutex::lock_in_turn(m);
+            (*m).uses(-1);
             if let Some(slot) = slot {
                 slot.taken(thread);
             }

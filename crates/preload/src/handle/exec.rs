@@ -5,14 +5,14 @@
 
 use crate::errno;
 use crate::handle::environment::{Child, Environment};
-use crate::handle::image;
 use crate::handle::process::{ending, forked, is_borrowed, not_ending};
 use crate::handle::wait;
+use crate::handle::{asked, image};
 use crate::table::process::{Actions, Attributes, Strings, real};
 use core::ptr::{null, null_mut};
 use libc::{AT_FDCWD, FILE, c_char, c_int, pid_t};
 use retake_engine::lock::Lock;
-use retake_engine::thread;
+use retake_engine::{thread, turn};
 use retake_tape::layout::state;
 
 unsafe extern "C" {
@@ -39,8 +39,10 @@ unsafe fn replace(fit: bool, envp: Strings, call: impl FnOnce(Strings) -> c_int)
     let environment = unsafe { Environment::new(envp, if fit { Child::Program } else { Child::Unfit }) };
     let borrowed = is_borrowed();
     if !borrowed {
+        turn::place();
         ending(state::EXECED, 0);
     }
+    asked::give_back();
     let result = call(environment.strings());
     if !borrowed {
         not_ending();
@@ -142,8 +144,18 @@ pub unsafe fn posix_spawnp(
 
 const SHELL: *const c_char = c"/bin/sh".as_ptr();
 
+/// How libc calls the shell. From 2.38 on, a command may begin with a dash.
 fn shell(command: *const c_char) -> [*const c_char; 5] {
-    [c"sh".as_ptr(), c"-c".as_ptr(), c"--".as_ptr(), command, null()]
+    let (sh, c) = (c"sh".as_ptr(), c"-c".as_ptr());
+    if is_since(38) { [sh, c, c"--".as_ptr(), command, null()] } else { [sh, c, command, null(), null()] }
+}
+
+/// Whether the program's libc is 2.`minor` or later.
+fn is_since(minor: u32) -> bool {
+    // SAFETY: libc's own string, which it never changes.
+    let version = unsafe { core::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+    let digits = version.to_bytes().iter().skip(2).map_while(|digit| (*digit as char).to_digit(10));
+    digits.fold(0, |number, digit| number * 10 + digit) >= minor
 }
 
 /// As POSIX describes it: interrupts ignored and `SIGCHLD` blocked in the caller while the shell runs.
@@ -167,7 +179,7 @@ pub unsafe fn system(command: *const c_char) -> c_int {
             }
         });
         libc::sigaddset(&mut child, libc::SIGCHLD);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &child, &mut before);
+        crate::table::signal::real::pthread_sigmask(libc::SIG_BLOCK, &child, &mut before);
         let mut defaults: libc::sigset_t = core::mem::zeroed();
         let (interrupt, quit) = &*INTERRUPT.0.get();
         if interrupt.sa_sigaction != libc::SIG_IGN {
@@ -234,7 +246,7 @@ impl Drop for PutBack {
                     crate::handle::signal::plain_sigaction(libc::SIGQUIT, quit, null_mut());
                 }
             });
-            libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, null_mut());
+            crate::table::signal::real::pthread_sigmask(libc::SIG_SETMASK, &self.before, null_mut());
         }
     }
 }
@@ -271,21 +283,21 @@ fn with_pipes<R>(body: impl FnOnce(&mut [(*mut FILE, pid_t); PIPES]) -> R) -> R 
 pub unsafe fn popen(command: *const c_char, how: *const c_char) -> *mut FILE {
     // SAFETY: the program's strings; descriptors and variables of ours.
     unsafe {
-        let (mut reads, mut keeps_closed, mut valid) = (None, false, true);
+        let (mut reads, mut writes, mut keeps_closed, mut valid) = (false, false, false, true);
         let mut at = how;
         while *at != 0 {
             match *at as u8 {
-                b'r' => reads = Some(true),
-                b'w' => reads = Some(false),
+                b'r' => reads = true,
+                b'w' => writes = true,
                 b'e' => keeps_closed = true,
                 _ => valid = false,
             }
             at = at.add(1);
         }
-        let (Some(reads), true) = (reads, valid) else {
+        if !valid || reads == writes {
             errno::set(libc::EINVAL);
             return null_mut();
-        };
+        }
         if with_pipes(|pipes| pipes.iter().all(|(stream, _)| !stream.is_null())) {
             errno::set(libc::EMFILE);
             return null_mut();
@@ -311,6 +323,7 @@ pub unsafe fn popen(command: *const c_char, how: *const c_char) -> *mut FILE {
         let mode = if reads { c"r" } else { c"w" };
         let stream = if reason == 0 { libc::fdopen(mine, mode.as_ptr()) } else { null_mut() };
         if stream.is_null() {
+            let reason = if reason == 0 { errno::get() } else { reason };
             libc::close(mine);
             errno::set(reason);
             return null_mut();
@@ -338,14 +351,17 @@ pub unsafe fn pclose(stream: *mut FILE) -> c_int {
         let Some(pid) = found else { return real::pclose(stream) };
         libc::fclose(stream);
         let mut status = 0;
-        loop {
-            if wait::waitpid(pid, &mut status, 0) == pid {
-                return status;
+        // libc waits here without being cancelled.
+        turn::undisturbed(|| {
+            loop {
+                if wait::waitpid(pid, &mut status, 0) == pid {
+                    return status;
+                }
+                if errno::get() != libc::EINTR {
+                    return -1;
+                }
             }
-            if errno::get() != libc::EINTR {
-                return -1;
-            }
-        }
+        })
     }
 }
 

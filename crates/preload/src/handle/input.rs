@@ -7,7 +7,7 @@ use core::ffi::CStr;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{FILE, O_ACCMODE, O_WRONLY, c_char, c_int, mode_t, sockaddr, socklen_t};
-use retake_engine::{process, turn};
+use retake_engine::{contents, process, thread, turn};
 use retake_tape::entry::note;
 
 /// Which names have been noted, roughly: a name that is taken for another is left out.
@@ -15,7 +15,8 @@ static SEEN: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
 const LONGEST: usize = 512;
 
 fn note_once(what: u8, words: &[u8]) {
-    if !turn::recording() {
+    let is_kept = what == note::NOT_ALONE && contents::are_kept();
+    if !turn::recording() && !is_kept {
         return;
     }
     let hash = hash_of(what, words);
@@ -27,10 +28,17 @@ fn note_once(what: u8, words: &[u8]) {
     if cell.fetch_or(bit, Relaxed) & bit != 0 {
         return;
     }
-    if let Some(thread) = turn::enter() {
-        thread.begin();
-        thread.note(what, &words[..words.len().min(LONGEST)]);
-        thread.finish();
+    let words = &words[..words.len().min(LONGEST)];
+    match turn::enter() {
+        Some(thread) if !is_kept => {
+            thread.begin();
+            thread.note(what, words);
+            thread.finish();
+        }
+        Some(thread) => thread.keep_note(what, &[words]),
+        // A replay looks at what came while it is inside the library.
+        None if is_kept => _ = thread::current().map(|thread| thread.keep_note(what, &[words])),
+        None => {}
     }
 }
 

@@ -11,6 +11,7 @@ pub mod exec;
 pub mod image;
 pub mod input;
 pub mod launcher;
+pub mod mask;
 pub mod modules;
 pub mod mpi;
 pub mod mutex;
@@ -41,6 +42,8 @@ unsafe extern "C" {
 struct Found<'a> {
     pcs: &'a mut [u64],
     length: usize,
+    /// What the shim has called, and that calls itself, is still to be left out.
+    is_inside: bool,
 }
 
 extern "C" fn frame(context: *mut c_void, found: *mut c_void) -> c_int {
@@ -48,10 +51,16 @@ extern "C" fn frame(context: *mut c_void, found: *mut c_void) -> c_int {
     unsafe {
         let pc = _Unwind_GetIP(context);
         let found = &mut *found.cast::<Found>();
-        if pc == 0 || found.length == found.pcs.len() {
+        let is_shim = modules::is_shim(pc);
+        if found.is_inside && is_shim && found.length > 0 {
+            found.pcs.fill(0);
+            (found.length, found.is_inside) = (0, false);
+        }
+        let is_full = found.length == found.pcs.len();
+        if pc == 0 || is_full && !found.is_inside {
             return 5;
         }
-        if !modules::is_shim(pc) {
+        if !is_shim && !is_full {
             found.pcs[found.length] = pc as u64;
             found.length += 1;
         }
@@ -66,9 +75,20 @@ pub fn callers() -> [u64; 6] {
     pcs
 }
 
-/// The same, as many as there is room for. How many there are.
+/// The same of a thread that was interrupted inside a library that the shim has called, without those of the library.
+pub fn callers_of_library() -> [u64; 6] {
+    let mut pcs = [0; 6];
+    look_back(&mut pcs, true);
+    pcs
+}
+
+/// The same as [`callers`], as many as there is room for. How many there are.
 pub fn stack(pcs: &mut [u64]) -> usize {
-    let mut found = Found { pcs, length: 0 };
+    look_back(pcs, false)
+}
+
+fn look_back(pcs: &mut [u64], is_inside: bool) -> usize {
+    let mut found = Found { pcs, length: 0, is_inside };
     // The unwinder locks; that is none of the program's events.
     let mut thread = retake_engine::thread::current();
     if let Some(thread) = &mut thread {

@@ -14,6 +14,7 @@ use retake_engine::deadlock::{self, want};
 use retake_engine::objects::{self, Meeting, Nothing, Object, Slot};
 use retake_engine::process;
 use retake_engine::replay::Order;
+use retake_engine::taken::Called;
 use retake_engine::thread::{self, Thread, fast};
 use retake_engine::turn::{self, Turn};
 use retake_engine::{park, schedule, sys, tls};
@@ -25,53 +26,85 @@ fn obtained(result: c_int) -> bool {
     result == EOWNERDEAD
 }
 
+/// Where it was called is kept, so that a deadlock can be told with the lines that are in the way.
 #[inline(always)]
-/// `from` is kept, so that a deadlock can be told with the line that is in the way.
-pub unsafe fn lock(m: *mut Mutex, from: usize) -> c_int {
+pub unsafe fn lock(m: *mut Mutex, called: Called) -> c_int {
+    // SAFETY: the program's mutex.
+    unsafe { if called.may_have_frame() { lock_in_frame(m, called) } else { lock_by::<false>(m, called) } }
+}
+
+/// The same, called by a function that can have a frame pointer. If the mutex is not taken at once after all, whoever takes
+/// it for this thread notes that again.
+#[inline(never)]
+unsafe fn lock_in_frame(m: *mut Mutex, called: Called) -> c_int {
+    let thread = tls::get();
+    // SAFETY: the thread is null or this one's own; the mutex is the program's.
+    unsafe {
+        if !thread.is_null() && (*m).is_free() {
+            (*thread).taken.note(m as usize, called);
+        }
+        lock_by::<true>(m, called)
+    }
+}
+
+#[inline(always)]
+unsafe fn lock_by<const FRAME: bool>(m: *mut Mutex, called: Called) -> c_int {
     let thread = tls::get();
     // SAFETY: the thread is null or this one's own; the mutex is the program's.
     unsafe {
         if !thread.is_null() && (*m).is_plain() {
             let short = (*thread).fast.load(Relaxed);
             if short == fast::RECORD && (*m).take_if_free() {
-                (*m).locked_from(from);
+                (*m).locked_from(called.from);
                 record_taken(thread, m);
                 (*m).is_held_by((*thread).tid);
                 return 0;
             }
             if short == fast::REPLAY {
-                return lock_again(thread, m, from);
+                return lock_again::<FRAME>(thread, m, called);
             }
         }
-        lock_slowly(m, from)
+        lock_slowly(m, called)
+    }
+}
+
+/// Replay: the thread has the plain mutex, by that call.
+#[inline(always)]
+unsafe fn locked<const FRAME: bool>(thread: *mut Thread, m: *mut Mutex, called: Called) {
+    // SAFETY: as for `lock`.
+    unsafe {
+        (*m).locked_from(called.from);
+        if FRAME {
+            (*thread).taken.note(m as usize, called);
+        }
     }
 }
 
 /// Replay, the same. Each of these functions ends with a call of the next, so that none saves registers for another: what
 /// they would save must be in memory before the mutex can be taken or released.
 #[inline(never)]
-unsafe fn lock_again(thread: *mut Thread, m: *mut Mutex, from: usize) -> c_int {
+unsafe fn lock_again<const FRAME: bool>(thread: *mut Thread, m: *mut Mutex, called: Called) -> c_int {
     // SAFETY: as for `lock`.
     unsafe {
         if (*thread).count() + 1 >= (*thread).stop {
-            return lock_handed_over(thread, m, from);
+            return lock_handed_over::<FRAME>(thread, m, called);
         }
         if !replay_own(thread, m) {
-            return lock_slowly(m, from);
+            return lock_slowly(m, called);
         }
-        (*m).locked_from(from);
+        locked::<FRAME>(thread, m, called);
         0
     }
 }
 
 #[inline(never)]
-unsafe fn lock_handed_over(thread: *mut Thread, m: *mut Mutex, from: usize) -> c_int {
+unsafe fn lock_handed_over<const FRAME: bool>(thread: *mut Thread, m: *mut Mutex, called: Called) -> c_int {
     // SAFETY: as for `lock`.
     unsafe {
         if !replay_hand_over(thread, m) {
-            return lock_slowly(m, from);
+            return lock_slowly(m, called);
         }
-        (*m).locked_from(from);
+        locked::<FRAME>(thread, m, called);
         0
     }
 }
@@ -161,9 +194,9 @@ unsafe fn replay_hand_over(thread: *mut Thread, m: *mut Mutex) -> bool {
 
 #[cold]
 #[inline(never)]
-unsafe fn lock_slowly(m: *mut Mutex, from: usize) -> c_int {
+unsafe fn lock_slowly(m: *mut Mutex, called: Called) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexLock, m, from, 0, || lock_or_wait(m)) }
+    unsafe { acquire(Op::MutexLock, m, called, 0, || lock_or_wait(m)) }
 }
 
 /// How long a thread waits for a mutex before it tells what it waits for. Who contends for short sections never does.
@@ -190,22 +223,22 @@ unsafe fn lock_or_wait(m: *mut Mutex) -> c_int {
     }
 }
 
-pub unsafe fn trylock(m: *mut Mutex, from: usize) -> c_int {
+pub unsafe fn trylock(m: *mut Mutex, called: Called) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexTry, m, from, 0, || real::pthread_mutex_trylock(m)) }
+    unsafe { acquire(Op::MutexTry, m, called, 0, || real::pthread_mutex_trylock(m)) }
 }
 
-pub unsafe fn timedlock(m: *mut Mutex, until: *const timespec, from: usize) -> c_int {
+pub unsafe fn timedlock(m: *mut Mutex, until: *const timespec, called: Called) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexTimed, m, from, time::when(until), || real::pthread_mutex_timedlock(m, until)) }
+    unsafe { acquire(Op::MutexTimed, m, called, time::when(until), || real::pthread_mutex_timedlock(m, until)) }
 }
 
-pub unsafe fn clocklock(m: *mut Mutex, id: clockid_t, until: *const timespec, from: usize) -> c_int {
+pub unsafe fn clocklock(m: *mut Mutex, id: clockid_t, until: *const timespec, called: Called) -> c_int {
     // SAFETY: the program's mutex.
-    unsafe { acquire(Op::MutexTimed, m, from, time::when(until), || real::pthread_mutex_clocklock(m, id, until)) }
+    unsafe { acquire(Op::MutexTimed, m, called, time::when(until), || real::pthread_mutex_clocklock(m, id, until)) }
 }
 
-unsafe fn acquire(op: Op, m: *mut Mutex, from: usize, until_ns: u64, call: impl FnOnce() -> c_int) -> c_int {
+unsafe fn acquire(op: Op, m: *mut Mutex, called: Called, until_ns: u64, call: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program's mutex.
     unsafe {
         if (*m).is_robust() && Meeting(m as usize).is_out_of_reach() {
@@ -236,7 +269,10 @@ unsafe fn acquire(op: Op, m: *mut Mutex, from: usize, until_ns: u64, call: impl 
                 .acquire(call, again),
         };
         if result == 0 || obtained(result) {
-            (*m).set_from(from as u32);
+            (*m).set_from(called.from as u32);
+            if let Some(thread) = thread::current() {
+                thread.taken.note(m as usize, called);
+            }
             if (*m).is_plain() && (*m).holder() == 0 {
                 (*m).is_held_by(sys_tid());
             }

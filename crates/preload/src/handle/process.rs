@@ -1,5 +1,6 @@
 //! Processes: children are recorded into the same take, and ids are shown as they were.
 
+use crate::handle::mpi::hooks;
 use crate::table::process::real;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use libc::{c_char, c_int, c_void, pid_t};
@@ -110,6 +111,7 @@ fn child_by(hold: impl FnOnce(), call: impl FnOnce() -> pid_t) -> pid_t {
 
 /// The first event of making a child. False if it does not count.
 fn begin_child(hold: impl FnOnce()) -> bool {
+    turn::place();
     let Some(thread) = turn::enter() else { return false };
     if turn::recording() {
         hold();
@@ -359,7 +361,15 @@ pub unsafe fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
     // SAFETY: the program's arguments.
     let call = || unsafe { real::dlopen(path, flags) };
     // A rank that loads MPI late (Python): what its constructors do is none of the program's.
-    let handle = if is_rank() { turn::in_library(call) } else { call() };
+    let load = || {
+        let library = call();
+        if !library.is_null() {
+            // SAFETY: the dynamic linker's handle.
+            unsafe { hooks::look_in(library) };
+        }
+        library
+    };
+    let handle = if is_rank() { turn::in_library(load) } else { call() };
     if !handle.is_null() && turn::recording() && !is_borrowed() {
         crate::handle::modules::note_new();
     }

@@ -7,6 +7,7 @@
 use crate::errno;
 use crate::glibc;
 use crate::handle::process::{is_borrowed, present};
+use crate::handle::{asked, mask};
 use crate::table::signal::real;
 use core::cell::UnsafeCell;
 use core::ptr::{null, null_mut};
@@ -14,12 +15,12 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{
     EINTR, EINVAL, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_ERR, SIG_IGN, c_int, c_void, pid_t, pthread_t,
-    sigaction as Action, sighandler_t, siginfo_t, sigset_t, sigval, timespec,
+    sigaction as Action, sighandler_t, siginfo_t, sigset_t, sigval, timespec, ucontext_t,
 };
 use retake_engine::process::{self, mode};
 use retake_engine::thread::{self, Thread};
 use retake_engine::turn::{self, CANCELLED};
-use retake_engine::{end, report, signals};
+use retake_engine::{end, held, report, signals};
 use retake_tape::entry::{INSIDE, Signal};
 use retake_tape::op::Op;
 
@@ -77,6 +78,7 @@ pub unsafe fn sigaction(number: c_int, new: *const Action, old: *mut Action) -> 
         if process::mode() == mode::OFF || !is_caught(number) {
             return plain_sigaction(number, new, old);
         }
+        turn::place();
         let known = *action(number);
         let mut ours = new.as_ref().copied();
         if let Some(ours) = &mut ours
@@ -177,21 +179,27 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
     // SAFETY: the kernel's structures.
     unsafe {
         let before = errno::get();
+        let mut was_held = false;
         if let Some(thread) = thread::current()
             && !is_borrowed()
         {
             match process::mode() {
                 mode::RECORD => {
                     let signal = signals::read(thread, number, info);
+                    let context = context.cast::<ucontext_t>();
                     // The kernel's mask is as long as one word.
-                    let mask = &raw mut (*context.cast::<libc::ucontext_t>()).uc_sigmask;
+                    let mask = &raw mut (*context).uc_sigmask;
                     if thread.busy > 0 && signals::defer(thread, signal, &mut *mask.cast()) {
                         return;
                     }
-                    note(thread, signal.0);
+                    asked::arm();
+                    let Some(came) = held::comes(thread, signal, context) else { return };
+                    signals::put_back(info, &came.signal.0, Some(came.signal.1));
+                    note(thread, came.signal.0);
+                    was_held = came.was_held;
                 }
                 mode::REPLAY if !thread.live => match signals::to_run(thread, number as u8) {
-                    Some(signal) => signals::put_back(info, &signal),
+                    Some(signal) => signals::put_back(info, &signal, None),
                     None => return by_default(thread, number),
                 },
                 _ => {}
@@ -224,6 +232,14 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
         }
         if let Some(thread) = thread::current() {
             thread.library = library;
+            // If the handler has been in a library, too, the short cut is on since it left that.
+            if library > 0 {
+                thread.fast.store(thread::fast::NONE, core::sync::atomic::Ordering::Release);
+            }
+        }
+        if was_held {
+            // It ran at the end of a call, whose error the program has not seen yet.
+            errno::set(before);
         }
     }
 }
@@ -246,7 +262,7 @@ fn note(thread: &mut Thread, signal: Signal) {
         thread.slept(u64::from(sleeps));
     }
     let inside = if thread.inside > 0 { INSIDE } else { 0 };
-    thread.signal(Signal { number: signal.number | inside, ..signal });
+    thread.signal(Signal { number: signal.number | inside, releases: thread.releases, ..signal });
     thread.finish();
 }
 
@@ -316,13 +332,13 @@ pub unsafe fn sigset(number: c_int, handler: sighandler_t) -> sighandler_t {
         new.sa_sigaction = handler;
         let hold = handler == SIG_HOLD;
         if hold {
-            libc::sigprocmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
+            mask::sigprocmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
         }
         if sigaction(number, if hold { null() } else { &raw const new }, &raw mut old) < 0 {
             return SIG_ERR;
         }
         if !hold {
-            libc::sigprocmask(libc::SIG_UNBLOCK, &raw const set, &raw mut before);
+            mask::sigprocmask(libc::SIG_UNBLOCK, &raw const set, &raw mut before);
         }
         if libc::sigismember(&raw const before, number) == 1 { SIG_HOLD } else { old.sa_sigaction }
     }
@@ -571,11 +587,11 @@ unsafe fn suspend(set: *const sigset_t, call: impl FnOnce() -> c_int) -> c_int {
     let step = unsafe {
         let mut before: sigset_t = core::mem::zeroed();
         if !set.is_null() {
-            libc::pthread_sigmask(libc::SIG_SETMASK, set, &raw mut before);
+            real::pthread_sigmask(libc::SIG_SETMASK, set, &raw mut before);
         }
         let step = thread.step(Op::SigWait);
         if !set.is_null() {
-            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, null_mut());
+            real::pthread_sigmask(libc::SIG_SETMASK, &raw const before, null_mut());
         }
         step
     };
@@ -591,6 +607,31 @@ unsafe fn suspend(set: *const sigset_t, call: impl FnOnce() -> c_int) -> c_int {
 pub unsafe fn sigsuspend(set: *const sigset_t) -> c_int {
     // SAFETY: the program's set.
     unsafe { suspend(set, || real::sigsuspend(set)) }
+}
+
+/// BSD's: the first 32 signals, a bit each, are what is blocked meanwhile.
+pub unsafe fn sigpause(blocked: c_int) -> c_int {
+    // SAFETY: the first word of a set of ours; all zero is an empty one.
+    unsafe {
+        let mut set: sigset_t = core::mem::zeroed();
+        *(&raw mut set).cast::<u64>() = u64::from(blocked as u32);
+        sigsuspend(&raw const set)
+    }
+}
+
+/// System V's: one signal is let in.
+pub unsafe fn sigpause_for(number: c_int) -> c_int {
+    // SAFETY: a set of ours.
+    unsafe {
+        let mut set: sigset_t = core::mem::zeroed();
+        real::pthread_sigmask(libc::SIG_BLOCK, null(), &raw mut set);
+        if libc::sigdelset(&raw mut set, number) < 0 { -1 } else { sigsuspend(&raw const set) }
+    }
+}
+
+pub unsafe fn sigpause_either(what: c_int, is_number: c_int) -> c_int {
+    // SAFETY: asks for nothing but to wait.
+    unsafe { if is_number != 0 { sigpause_for(what) } else { sigpause(what) } }
 }
 
 pub unsafe fn pause() -> c_int {

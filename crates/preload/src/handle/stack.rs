@@ -81,6 +81,13 @@ pub fn of(thread: &Thread) -> [u64; STACK] {
     pcs
 }
 
+/// The same of the calling thread.
+pub fn own() -> [u64; STACK] {
+    let mut pcs = [0; STACK];
+    super::stack(&mut pcs);
+    pcs
+}
+
 /// Calls `body` with the stack of a thread that computes, while it stays where it is; not if it is in the shim. Whether that
 /// was done.
 pub fn while_held(thread: &Thread, body: &mut dyn FnMut(&[u64; STACK])) -> bool {

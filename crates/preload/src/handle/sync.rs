@@ -1,46 +1,81 @@
 //! Spinlocks, barriers, once.
 
-use crate::glibc::{Barrier, once_is_done, once_is_under_way};
+use crate::glibc::{Barrier, guard_is_under_way, once_is_done, once_is_under_way, spin_is_free};
 use crate::handle::modules::is_unwinders;
+use crate::handle::needs;
 use crate::table::sync::{Routine, real};
 use libc::{c_int, pthread_barrier_t, pthread_spinlock_t};
 use retake_engine::baton;
-use retake_engine::deadlock::{self, want};
+use retake_engine::deadlock::{self, Wanted, want};
 use retake_engine::end;
 use retake_engine::lend;
 use retake_engine::objects::{Meeting, Nothing, Object};
+use retake_engine::process;
 use retake_engine::schedule;
+use retake_engine::settled;
 use retake_engine::stand_in;
 use retake_engine::sys;
+use retake_engine::taken::Called;
 use retake_engine::thread::{self, Thread, waiting};
 use retake_engine::turn::{self, Turn};
 use retake_tape::op::Op;
 use retake_tape::rich;
+use retake_tape::session::flag;
 
-pub unsafe fn spin_lock(l: *mut pthread_spinlock_t) -> c_int {
+pub unsafe fn spin_lock(l: *mut pthread_spinlock_t, called: Called) -> c_int {
     let object = Meeting(l as usize);
     let mut turn = Turn::new(Op::SpinLock, l as usize, &object);
     // SAFETY: the program's lock.
     let attempt = || Some(unsafe { real::pthread_spin_trylock(l) }).filter(|result| *result == 0);
     turn.attempt = Some(&attempt);
     // SAFETY: as above.
-    unsafe { turn.acquire(|| real::pthread_spin_lock(l), || real::pthread_spin_lock(l)) }
+    let call = || unsafe {
+        if spins_soon(|| spin_is_free(l.cast_const()) && real::pthread_spin_trylock(l) == 0) {
+            return 0;
+        }
+        deadlock::blocking(Op::SpinLock, want::SPIN, l as usize, || real::pthread_spin_lock(l))
+    };
+    // SAFETY: as above.
+    spun(turn.acquire(call, || unsafe { real::pthread_spin_lock(l) }), l, called)
 }
 
-pub unsafe fn spin_trylock(l: *mut pthread_spinlock_t) -> c_int {
+/// Whether it is obtained in the time in which short sections end.
+fn spins_soon(attempt: impl Fn() -> bool) -> bool {
+    const SOON: u32 = 100_000;
+    (0..SOON).any(|_| {
+        core::hint::spin_loop();
+        attempt()
+    })
+}
+
+/// The calling thread has the lock, if that is the result.
+fn spun(result: c_int, l: *mut pthread_spinlock_t, called: Called) -> c_int {
+    // What is taken inside of a library is given up there, too, and is not noted then.
+    if result == 0
+        && let Some(thread) = turn::enter()
+    {
+        thread.holds.add(l as usize, called.from as u32);
+        thread.taken.note(l as usize, called);
+    }
+    result
+}
+
+pub unsafe fn spin_trylock(l: *mut pthread_spinlock_t, called: Called) -> c_int {
     let object = Meeting(l as usize);
     let mut turn = Turn::polling(Op::SpinTry, l as usize, &object);
     // SAFETY: the program's lock.
     let attempt = || Some(unsafe { real::pthread_spin_trylock(l) }).filter(|result| *result == 0);
     turn.attempt = Some(&attempt);
     // SAFETY: as above.
-    unsafe { turn.acquire(|| real::pthread_spin_trylock(l), || real::pthread_spin_lock(l)) }
+    let result = unsafe { turn.acquire(|| real::pthread_spin_trylock(l), || real::pthread_spin_lock(l)) };
+    spun(result, l, called)
 }
 
 pub unsafe fn spin_unlock(l: *mut pthread_spinlock_t) -> c_int {
     if let Some(thread) = turn::enter() {
         schedule::before(Op::SpinUnlock, l as usize);
         turn::tell(thread, Op::SpinUnlock, 0, l as usize, 0, 0);
+        needs::gives(thread, l as usize);
     }
     // SAFETY: the program's lock.
     let result = turn::releasing(|| unsafe { real::pthread_spin_unlock(l) });
@@ -49,8 +84,8 @@ pub unsafe fn spin_unlock(l: *mut pthread_spinlock_t) -> c_int {
 }
 
 pub unsafe fn spin_init(l: *mut pthread_spinlock_t, shared: c_int) -> c_int {
-    if turn::recording() {
-        Meeting(l as usize).forget();
+    if turn::enter().is_some() {
+        Meeting(l as usize).begin(shared == libc::PTHREAD_PROCESS_SHARED);
     }
     // SAFETY: the program's lock.
     unsafe { real::pthread_spin_init(l, shared) }
@@ -80,7 +115,7 @@ pub unsafe fn barrier_wait(b: *mut pthread_barrier_t) -> c_int {
     }
     // A handler that ran inside may have needed others that could only go on because this one had come.
     let came = turn::enter().and_then(|thread| {
-        let splits = !turn::recording() && thread.is_handled_inside();
+        let splits = !turn::recording() && (settled::is_on() || thread.is_handled_inside());
         // SAFETY: the program's barrier.
         if splits { unsafe { &*b.cast::<Barrier>() }.arrive() } else { None }
     });
@@ -100,8 +135,12 @@ pub unsafe fn barrier_wait(b: *mut pthread_barrier_t) -> c_int {
             // Arriving is told, too: it is half of what happens here.
             told_arriving();
             match came {
-                // SAFETY: the program's barrier.
-                Some(arrival) => unsafe { (*b.cast::<Barrier>()).pass(arrival) },
+                Some(arrival) => {
+                    // SAFETY: the program's barrier.
+                    let barrier = unsafe { &*b.cast::<Barrier>() };
+                    settled::wait_if_on(|| barrier.round() >= u64::from(arrival));
+                    barrier.pass(arrival);
+                }
                 None => _ = arrive(),
             }
         },
@@ -125,7 +164,7 @@ pub unsafe fn once(control: *mut c_int, routine: Routine) -> c_int {
     // SAFETY: the program's control word. If its routine is under way in another thread, this one has to wait.
     let _ = schedule::obtain(Op::Once, control as usize, || unsafe { !once_is_under_way(control) }.then_some(()));
     if !turn::recording() {
-        let Some(step) = thread.step(Op::Once) else { return call(routine) };
+        let Some(step) = thread.step_at(Op::Once, control as usize) else { return call(routine) };
         Nothing.wait(thread, step.order);
         if step.result != RAN {
             // SAFETY: the program's control word.
@@ -134,6 +173,10 @@ pub unsafe fn once(control: *mut c_int, routine: Routine) -> c_int {
             turn::tell(thread, Op::Once, thread.count(), control as usize, 0, 0);
             return 0;
         }
+    }
+    if turn::recording() {
+        // SAFETY: the program's control word.
+        wait_for_runner(thread, control as usize, || unsafe { once_is_under_way(control) });
     }
     let outer = (thread.once, thread.once_control, thread.once_ran);
     (thread.once, thread.once_control, thread.once_ran) = (wanted as usize, control as usize, false);
@@ -147,11 +190,30 @@ pub unsafe fn once(control: *mut c_int, routine: Routine) -> c_int {
     result
 }
 
+/// Waits as long as a thread that is known runs what is run once. The real call would wait, too, but may also come to run
+/// it itself, and then does not wait any more.
+fn wait_for_runner(thread: &mut Thread, object: usize, is_under_way: impl Fn() -> bool) {
+    let goes_on = || is_under_way() && needs::holder_of(object).is_some();
+    if !schedule::is_on() && goes_on() {
+        deadlock::blocking_for(thread, Op::Once, Wanted { kind: want::ONCE, object, mark: 0 }, || {
+            let mut ns = 20_000;
+            while goes_on() {
+                sys::sleep_ns(ns);
+                ns = (ns * 2).min(1_000_000);
+            }
+        });
+    }
+}
+
 /// Waits for something that another thread does in libc.
 fn wait_outside(thread: &mut Thread, done: impl Fn() -> bool) {
     thread.waits_for(waiting::OUTSIDE, 0, 0);
+    settled::wait_if_on(&done);
+    let mut step = 20_000;
     while !done() {
-        sys::sleep_ns(20_000);
+        sys::sleep_ns(step);
+        // Looking too often would itself look like work, and nothing would ever stand still.
+        step = (step * 5 / 4).min(2_000_000);
     }
     thread.waits_for(waiting::NOT, 0, 0);
 }
@@ -162,6 +224,9 @@ struct PutBack((usize, usize, bool));
 impl Drop for PutBack {
     fn drop(&mut self) {
         if let Some(thread) = thread::current() {
+            if thread.once_ran {
+                thread.holds.remove(thread.once_control);
+            }
             (thread.once, thread.once_control, thread.once_ran) = self.0;
         }
     }
@@ -180,6 +245,8 @@ unsafe extern "C-unwind" fn noted_routine() {
 
 /// This thread runs what is to be run once: after whoever tried before it.
 fn note_run(thread: &mut Thread, object: usize, result: i64) {
+    let kind = if result == RAN { needs::CONTROL } else { needs::GUARD };
+    thread.holds.add(object, kind);
     if turn::recording() {
         thread.begin();
         Meeting(object).took(thread);
@@ -198,6 +265,12 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
     // SAFETY: the program's guard.
     let call = || unsafe { real::__cxa_guard_acquire(guard) };
     let Some(thread) = turn::enter() else { return call() };
+    // Its making may come to itself again. With one thread that throws; with several it waits for ever.
+    // SAFETY: the program's guard.
+    let is_itself = thread.holds.has(guard as usize) && unsafe { guard_is_under_way(guard) };
+    if is_itself && !process::get().threaded {
+        return call();
+    }
     // SAFETY: the program's guard: its first byte says whether the variable is made.
     let is_made = || unsafe { core::ptr::read_volatile(guard) } != 0;
     if turn::recording() {
@@ -212,6 +285,8 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
             schedule::before(Op::Once, guard as usize);
         }
         let _ = schedule::obtain(Op::Once, guard as usize, || (!is_under_way()).then_some(()));
+        // SAFETY: the program's guard.
+        wait_for_runner(thread, guard as usize, || unsafe { guard_is_under_way(guard) });
         let result = call();
         if result != 0 {
             note_run(thread, guard as usize, guard as i64);
@@ -221,8 +296,19 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
     if !is_made() {
         baton::again(Op::Once, guard as usize);
     }
+    if is_itself && thread.is_at_end() {
+        thread.step_at(Op::Once, guard as usize);
+        return call();
+    }
     if !thread.makes(guard as i64) {
-        wait_outside(thread, is_made);
+        let wanted = Wanted { kind: want::ONCE, object: guard as usize, mark: 0 };
+        if process::get().has(flag::DEADLOCK) && !is_made() {
+            // SAFETY: this thread's own.
+            let own = unsafe { &*core::ptr::from_ref(thread) };
+            deadlock::blocking_for(own, Op::Once, wanted, || wait_outside(thread, is_made));
+        } else {
+            wait_outside(thread, is_made);
+        }
         return 0;
     }
     let Some(step) = thread.step(Op::Once) else { return call() };
@@ -230,4 +316,21 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
     let result = call();
     note_run(thread, guard as usize, guard as i64);
     result
+}
+
+/// The variable is made, or could not be.
+pub unsafe fn guard_release(guard: *mut u8) {
+    if let Some(thread) = thread::current() {
+        thread.holds.remove(guard as usize);
+    }
+    // SAFETY: the program's guard.
+    unsafe { real::__cxa_guard_release(guard) }
+}
+
+pub unsafe fn guard_abort(guard: *mut u8) {
+    if let Some(thread) = thread::current() {
+        thread.holds.remove(guard as usize);
+    }
+    // SAFETY: the program's guard.
+    unsafe { real::__cxa_guard_abort(guard) }
 }

@@ -2,7 +2,8 @@
 
 use crate::handle::{callers, debugger, needs, time};
 use crate::table::thread::{Destructor, Start, real};
-use core::sync::atomic::Ordering::{Relaxed, Release};
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_key_t, pthread_t, timespec};
 use retake_engine::deadlock::{self, want};
 use retake_engine::objects::Nothing;
@@ -10,9 +11,10 @@ use retake_engine::park;
 use retake_engine::process::{self, Creation};
 use retake_engine::thread::{self, Thread};
 use retake_engine::turn::{self, Turn};
-use retake_engine::{apart, schedule, signals, tls};
+use retake_engine::{apart, schedule, settled, signals, tls};
 use retake_tape::layout::born;
 use retake_tape::op::Op;
+use retake_tape::session::fate;
 
 pub unsafe fn create(to: *mut pthread_t, attributes: *const pthread_attr_t, start: Start, arg: *mut c_void) -> c_int {
     // SAFETY: the program's arguments, with a function of ours that calls the program's.
@@ -20,7 +22,7 @@ pub unsafe fn create(to: *mut pthread_t, attributes: *const pthread_attr_t, star
     create_by(start as usize, arg as usize, |child| match child {
         Some(child) => {
             // SAFETY: the program's attributes.
-            child.has_own_mask = unsafe { gives_mask(attributes) };
+            child.has_own_mask = unsafe { gives_mask(attributes) } || attributes.is_null() && child.has_own_mask;
             call(trampoline, core::ptr::from_mut(child).cast())
         }
         None => match turn::is_in_library().then(|| apart::make(start as usize, arg as usize)) {
@@ -53,10 +55,26 @@ unsafe fn gives_mask(attributes: *const pthread_attr_t) -> bool {
     }
 }
 
+/// Whether a thread that is given no attributes has a signal mask of its own.
+static DEFAULT_GIVES_MASK: AtomicBool = AtomicBool::new(false);
+
+pub unsafe fn set_default(attributes: *const pthread_attr_t) -> c_int {
+    // SAFETY: the program's attributes.
+    unsafe {
+        let result = real::pthread_setattr_default_np(attributes);
+        if result == 0 {
+            DEFAULT_GIVES_MASK.store(gives_mask(attributes), Release);
+        }
+        result
+    }
+}
+
 /// Creates a thread by `call`, which is given the thread to hand to [`run`], or nothing if its events do not count.
 /// The event comes before the call, because the new thread may end the process before its creator goes on; a failure is
 /// an event of its own.
 pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Thread>) -> c_int) -> c_int {
+    // libc takes the signal back, for a moment, by which a thread is reminded of what waits.
+    turn::place();
     let Some(thread) = turn::enter() else { return call(None) };
     process::get().threaded = true;
     schedule::before(Op::ThreadCreate, 0);
@@ -112,7 +130,9 @@ fn make(
     let Some(child) = (unsafe { thread::fresh().as_mut() }) else { return call(None) };
     child.set_name(thread.name(), thread.creations);
     (child.number, child.parent, child.index) = (number, thread.number, thread.creations);
-    (child.start, child.argument, child.mask) = (start, argument, mask);
+    // Whoever is being cancelled has that signal blocked; a thread that it makes can be cancelled all the same.
+    (child.start, child.argument, child.mask) = (start, argument, mask & !signals::CANCELLATION);
+    child.has_own_mask = DEFAULT_GIVES_MASK.load(Acquire);
     if turn::recording() {
         child.pcs = callers();
     }
@@ -167,6 +187,7 @@ pub unsafe fn run<R>(child: *mut Thread, body: impl FnOnce() -> R) -> R {
         signals::release(thread.mask);
     }
     if !turn::recording() {
+        process::tell_fate(fate::THREADS);
         thread.look_ahead();
     }
     // SAFETY: asks and does nothing.
@@ -182,6 +203,7 @@ struct AtEnd;
 
 impl Drop for AtEnd {
     fn drop(&mut self) {
+        turn::place();
         schedule::ends();
         park::ended();
         if let Some(thread) = thread::current() {
@@ -191,7 +213,7 @@ impl Drop for AtEnd {
             turn::tell(thread, Op::ThreadEnd, 0, 0, 0, 0);
             // SAFETY: the header lives as long as the process.
             unsafe { (*thread.header).ended.store(1, Relaxed) };
-            thread.in_use.store(2, Release);
+            thread.has_ended();
             deadlock::ends();
             schedule::has_ended(thread);
         }
@@ -222,8 +244,12 @@ unsafe fn join_by(
     // SAFETY: the program's thread.
     let attempt = || (!needs::runs(t)).then(|| unsafe { real::pthread_join(t, to) });
     turn.attempt = Some(&attempt);
-    // SAFETY: the program's thread.
-    turn.acquire(call, || park::aside(|| unsafe { real::pthread_join(t, to) }))
+    let again = || {
+        settled::wait_if_on(|| if deadlock::may_have_destructors() { needs::is_gone(t) } else { !needs::runs(t) });
+        // SAFETY: the program's thread.
+        park::aside(|| unsafe { real::pthread_join(t, to) })
+    };
+    turn.acquire(call, again)
 }
 
 pub unsafe fn join(t: pthread_t, to: *mut *mut c_void) -> c_int {

@@ -7,6 +7,7 @@
 use crate::errno;
 use crate::table::thread::real as real_thread;
 use crate::table::time::real;
+use core::ptr::null_mut;
 use core::sync::atomic::Ordering::Acquire;
 use libc::{EINTR, c_int, c_uint, c_void, clock_t, clockid_t, time_t, timespec, timeval, tms};
 use retake_engine::baton;
@@ -14,6 +15,7 @@ use retake_engine::clock;
 use retake_engine::lend;
 use retake_engine::process;
 use retake_engine::schedule;
+use retake_engine::settled;
 use retake_engine::sys;
 use retake_engine::thread::Thread;
 use retake_engine::turn::{self, CANCELLED};
@@ -96,16 +98,18 @@ fn to_timespec(ns: i64) -> timespec {
 
 pub unsafe fn clock_gettime(id: clockid_t, to: *mut timespec) -> c_int {
     let number = u8::try_from(id).ok().filter(|id| *id < OTHER || *id == 11);
-    // SAFETY: the program's variable. Whether there is such a clock is the same in a replay.
+    // Whether there is such a clock is the same in a replay; not every machine has those of alarms.
+    let asks = turn::recording() || number.is_none() || id >= libc::CLOCK_REALTIME_ALARM;
+    // SAFETY: the program's variable.
     unsafe {
-        if turn::recording() || number.is_none() {
+        if asks {
             let result = real::clock_gettime(id, to);
             if result != 0 {
                 return result;
             }
         }
         let read = || {
-            if turn::recording() || number.is_none() || real::clock_gettime(id, to) == 0 { to_ns(&*to) } else { 0 }
+            if asks || real::clock_gettime(id, to) == 0 { to_ns(&*to) } else { 0 }
         };
         *to = to_timespec(value(number.unwrap_or(OTHER), 1000, read));
     }
@@ -129,7 +133,7 @@ pub unsafe fn gettimeofday(to: *mut timeval, zone: *mut c_void) -> c_int {
 
 pub unsafe fn time(to: *mut time_t) -> time_t {
     // SAFETY: no variable is given.
-    let seconds = value(TIME, 0, || unsafe { real::time(core::ptr::null_mut()) });
+    let seconds = value(TIME, 0, || unsafe { real::time(null_mut()) });
     // SAFETY: the program's variable, if there is one.
     if let Some(to) = unsafe { to.as_mut() } {
         *to = seconds;
@@ -248,8 +252,14 @@ unsafe fn sleep_until(
 
 /// In a replay nobody sleeps for its own sake, but one that sleeps again and again, without an event, waits for somebody.
 fn step_back(thread: &mut Thread) {
-    let rests = thread.rests();
-    match rests.many() {
+    let many = thread.rests().many();
+    if settled::is_on() {
+        settled::rests(many);
+        return if many > 2000 {
+            sys::sleep_ns(1_000_000)
+        };
+    }
+    match many {
         0..=1 => {}
         // SAFETY: lets others run.
         2..20 => unsafe {
@@ -274,9 +284,17 @@ pub unsafe fn nanosleep(length: *const timespec, left: *mut timespec) -> c_int {
 }
 
 pub unsafe fn clock_nanosleep(id: clockid_t, flags: c_int, length: *const timespec, left: *mut timespec) -> c_int {
-    // SAFETY: the program's variables.
+    let nothing = to_timespec(0);
+    // SAFETY: the program's variables, and one of ours.
     unsafe {
-        sleep_until(length, if flags == 0 { left } else { core::ptr::null_mut() }, flags != 0, || {
+        if !turn::recording() && id != libc::CLOCK_REALTIME && id != libc::CLOCK_MONOTONIC {
+            // A clock that nobody can sleep by is refused, though nobody sleeps.
+            let refused = turn::undisturbed(|| real::clock_nanosleep(id, 0, &raw const nothing, null_mut()));
+            if refused != 0 && refused != EINTR {
+                return refused;
+            }
+        }
+        sleep_until(length, if flags == 0 { left } else { null_mut() }, flags != 0, || {
             real::clock_nanosleep(id, flags, length, left)
         })
     }
@@ -285,7 +303,7 @@ pub unsafe fn clock_nanosleep(id: clockid_t, flags: c_int, length: *const timesp
 pub unsafe fn usleep(us: c_uint) -> c_int {
     let length = to_timespec(i64::from(us) * 1000);
     // SAFETY: a variable of ours.
-    unsafe { nanosleep(&raw const length, core::ptr::null_mut()) }
+    unsafe { nanosleep(&raw const length, null_mut()) }
 }
 
 pub unsafe fn sleep(seconds: c_uint) -> c_uint {

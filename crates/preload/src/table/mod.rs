@@ -16,24 +16,29 @@
 /// Makes the exported function of a row.
 macro_rules! export {
     (Lock $name:ident ($a:ident : $at:ty) $($rest:tt)*) => {
-        export!(@from "rsi" $name ($a : $at) $($rest)*);
+        export!(@from "rsi" "rdx" $name ($a : $at) $($rest)*);
     };
     (Lock $name:ident ($a:ident : $at:ty, $b:ident : $bt:ty) $($rest:tt)*) => {
-        export!(@from "rdx" $name ($a : $at, $b : $bt) $($rest)*);
+        export!(@from "rdx" "rcx" $name ($a : $at, $b : $bt) $($rest)*);
     };
     (Lock $name:ident ($a:ident : $at:ty, $b:ident : $bt:ty, $c:ident : $ct:ty) $($rest:tt)*) => {
-        export!(@from "rcx" $name ($a : $at, $b : $bt, $c : $ct) $($rest)*);
+        export!(@from "rcx" "r8" $name ($a : $at, $b : $bt, $c : $ct) $($rest)*);
     };
-    (@from $register:literal $name:ident ($($arg:ident : $type:ty),*) -> $result:ty => $handler:path) => {
-        /// Caught. The return address is on the stack only until a frame is made, hence the two instructions.
+    (@from $from:literal $frame:literal $name:ident ($($arg:ident : $type:ty),*) -> $result:ty => $handler:path) => {
+        /// Caught. The return address is on the stack, and the caller's frame in rbp, only until a frame is made.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C-unwind" fn $name($($arg: $type),*) -> $result {
-            unsafe extern "C-unwind" fn behind($($arg: $type,)* from: usize) -> $result {
+            unsafe extern "C-unwind" fn behind($($arg: $type,)* called: retake_engine::taken::Called) -> $result {
                 // SAFETY: the program calls a C function by its contract.
-                unsafe { $handler($($arg,)* from) }
+                unsafe { $handler($($arg,)* called) }
             }
-            core::arch::naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym behind)
+            core::arch::naked_asm!(
+                concat!("mov ", $from, ", [rsp]"),
+                concat!("mov ", $frame, ", rbp"),
+                "jmp {}",
+                sym behind
+            )
         }
     };
     ($class:ident $name:ident ($($arg:ident : $type:ty),*) $(-> $result:ty)? => $handler:path) => {

@@ -53,8 +53,10 @@ functions! { told;
     (a b) MPI_Comm_join MPI_File_get_position_shared MPI_Win_lock_all MPI_Win_test;
     (a b c) MPI_File_seek_shared MPI_Lookup_name MPI_Parrived MPI_T_pvar_read MPI_T_pvar_readreset;
     (a b c d) MPI_Request_get_status_all MPI_Win_lock;
-    (a b c d e) MPI_Comm_accept MPI_Comm_connect MPI_File_iread_shared MPI_File_iwrite_shared MPI_File_read_shared
-        MPI_File_write_shared MPI_Grequest_start MPI_Request_get_status_any MPI_Request_get_status_some;
+    (a b c d e) MPI_Comm_accept MPI_Comm_connect MPI_File_iread_shared MPI_File_iread_shared_c MPI_File_iwrite_shared
+        MPI_File_iwrite_shared_c MPI_File_read_shared MPI_File_read_shared_c MPI_File_write_shared
+        MPI_File_write_shared_c MPI_Grequest_start MPI_Request_get_status_any MPI_Request_get_status_some
+        MPI_T_event_register_callback;
     (a b c d e f g) MPI_Compare_and_swap MPI_Fetch_and_op;
     (a b c d e f g h i) MPI_Accumulate MPI_Accumulate_c;
     (a b c d e f g h i j) MPI_Raccumulate MPI_Raccumulate_c;
@@ -117,6 +119,18 @@ functions! { full::refuse;
         MPI_Neighbor_alltoallw_init MPI_Neighbor_alltoallw_init_c MPI_Scatterv_init MPI_Scatterv_init_c;
 }
 
+// So are files in large counts.
+functions! { full::refuse;
+    (a b c) MPI_File_get_type_extent_c;
+    (a b c d) MPI_File_read_all_begin_c MPI_File_read_ordered_begin_c MPI_File_write_all_begin_c
+        MPI_File_write_ordered_begin_c;
+    (a b c d e) MPI_File_iread_all_c MPI_File_iread_c MPI_File_iwrite_all_c MPI_File_iwrite_c MPI_File_read_all_c
+        MPI_File_read_at_all_begin_c MPI_File_read_c MPI_File_read_ordered_c MPI_File_write_all_c
+        MPI_File_write_at_all_begin_c MPI_File_write_c MPI_File_write_ordered_c;
+    (a b c d e f) MPI_File_iread_at_all_c MPI_File_iread_at_c MPI_File_iwrite_at_all_c MPI_File_iwrite_at_c
+        MPI_File_read_at_all_c MPI_File_read_at_c MPI_File_write_at_all_c MPI_File_write_at_c;
+}
+
 // Nothing but the library itself.
 functions! { nothing;
     () MPI_Finalize;
@@ -154,4 +168,30 @@ functions! { nothing;
         MPI_Unpack_external_c;
     (a b c d e f g h i) MPI_Type_get_contents_c;
     (a b c d e f g h i j) MPI_Type_create_darray MPI_Type_create_darray_c;
+}
+
+// So are its buffers since MPI 4.1, and its own variables.
+functions! { nothing;
+    () MPI_Buffer_flush MPI_T_finalize;
+    (a) MPI_Buffer_iflush MPI_Comm_flush_buffer MPI_Get_hw_resource_info MPI_Remove_error_class MPI_Remove_error_code
+        MPI_Remove_error_string MPI_Session_flush_buffer MPI_T_category_changed MPI_T_category_get_num
+        MPI_T_cvar_get_num MPI_T_cvar_handle_free MPI_T_event_get_num MPI_T_pvar_get_num MPI_T_pvar_session_create
+        MPI_T_pvar_session_free MPI_T_source_get_num;
+    (a b) MPI_Comm_iflush_buffer MPI_Session_iflush_buffer MPI_Session_set_info MPI_T_category_get_index
+        MPI_T_category_get_num_events MPI_T_cvar_get_index MPI_T_cvar_read MPI_T_cvar_write MPI_T_event_copy
+        MPI_T_event_get_index MPI_T_event_get_source MPI_T_event_get_timestamp MPI_T_event_handle_get_info
+        MPI_T_event_handle_set_info MPI_T_event_set_dropped_handler MPI_T_init_thread MPI_T_pvar_handle_free
+        MPI_T_pvar_reset MPI_T_pvar_start MPI_T_pvar_stop MPI_T_source_get_timestamp;
+    (a b c) MPI_Comm_attach_buffer MPI_Comm_attach_buffer_c MPI_Comm_detach_buffer MPI_Comm_detach_buffer_c
+        MPI_Session_attach_buffer MPI_Session_attach_buffer_c MPI_Session_detach_buffer MPI_Session_detach_buffer_c
+        MPI_Status_set_elements_c MPI_T_category_get_categories MPI_T_category_get_cvars MPI_T_category_get_events
+        MPI_T_category_get_pvars MPI_T_event_callback_get_info MPI_T_event_callback_set_info MPI_T_event_handle_free
+        MPI_T_event_read MPI_T_pvar_get_index MPI_T_pvar_write MPI_Type_get_value_index;
+    (a b c d) MPI_T_cvar_handle_alloc MPI_T_enum_get_info MPI_T_event_handle_alloc;
+    (a b c d e) MPI_Register_datarep_c MPI_T_enum_get_item MPI_T_pvar_handle_alloc;
+    (a b c d e f g h) MPI_T_category_get_info;
+    (a b c d e f g h i) MPI_T_source_get_info;
+    (a b c d e f g h i j) MPI_T_cvar_get_info;
+    (a b c d e f g h i j k l) MPI_T_event_get_info;
+    (a b c d e f g h i j k l m) MPI_T_pvar_get_info;
 }

@@ -1,7 +1,10 @@
 //! Signals.
 
-use crate::handle::signal;
-use libc::{c_int, c_void, pid_t, pthread_t, sigaction as Action, sighandler_t, siginfo_t, sigset_t, sigval, timespec};
+use crate::handle::{mask, signal};
+use libc::{
+    c_int, c_uint, c_void, itimerspec, itimerval, pid_t, pthread_t, sigaction as Action, sighandler_t, siginfo_t,
+    sigset_t, sigval, timer_t, timespec,
+};
 
 interpose! {
     Signal  fn sigaction        (number: c_int, new: *const Action, old: *mut Action) -> c_int                    => signal::sigaction;
@@ -11,6 +14,17 @@ interpose! {
     Signal  fn ssignal          (number: c_int, handler: sighandler_t) -> sighandler_t                            => signal::signal;
     Signal  fn sigset           (number: c_int, handler: sighandler_t) -> sighandler_t                            => signal::sigset;
     Signal  fn siginterrupt     (number: c_int, interrupt: c_int) -> c_int                                        => signal::siginterrupt;
+    Signal  fn sigprocmask      (how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int                   => mask::sigprocmask;
+    Signal  fn pthread_sigmask  (how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int                   => mask::thread_mask;
+    Signal  fn sighold          (number: c_int) -> c_int                                                          => mask::sighold;
+    Signal  fn sigrelse         (number: c_int) -> c_int                                                          => mask::sigrelse;
+    Signal  fn sigblock         (mask: c_int) -> c_int                                                            => mask::sigblock;
+    Signal  fn sigsetmask       (mask: c_int) -> c_int                                                            => mask::sigsetmask;
+    Signal  fn alarm            (seconds: c_uint) -> c_uint                                                       => mask::alarm;
+    Signal  fn ualarm           (us: c_uint, interval: c_uint) -> c_uint                                          => mask::ualarm;
+    Signal  fn setitimer        (which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int               => mask::setitimer;
+    Signal  fn timer_settime    (timer: timer_t, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int => mask::timer_settime;
+    Signal  fn timer_delete     (timer: timer_t) -> c_int                                                         => mask::timer_delete;
     Signal  fn raise            (number: c_int) -> c_int                                                          => signal::raise;
     Signal  fn kill             (pid: pid_t, number: c_int) -> c_int                                              => signal::kill;
     Signal  fn killpg           (group: pid_t, number: c_int) -> c_int                                            => signal::killpg;
@@ -22,6 +36,9 @@ interpose! {
     Outcome fn sigwaitinfo      (set: *const sigset_t, to: *mut siginfo_t) -> c_int                               => signal::sigwaitinfo;
     Outcome fn sigtimedwait     (set: *const sigset_t, to: *mut siginfo_t, time: *const timespec) -> c_int        => signal::sigtimedwait;
     Outcome fn sigsuspend       (set: *const sigset_t) -> c_int                                                   => signal::sigsuspend;
+    Outcome fn sigpause         (blocked: c_int) -> c_int                                                         => signal::sigpause;
+    Outcome fn __xpg_sigpause   (number: c_int) -> c_int                                                          => signal::sigpause_for;
+    Outcome fn __sigpause       (what: c_int, is_number: c_int) -> c_int                                          => signal::sigpause_either;
     Signal  fn siglongjmp       (to: *mut c_void, value: c_int)                                                   => signal::siglongjmp;
     Signal  fn longjmp          (to: *mut c_void, value: c_int)                                                   => signal::longjmp;
     Signal  fn _longjmp         (to: *mut c_void, value: c_int)                                                   => signal::plain_longjmp;

@@ -29,17 +29,13 @@ unsafe fn received(thread: &mut Thread, handle: usize, status: *mut u8) {
         // SAFETY: a status that the library has filled.
         unsafe { underway::arrived(thread, handle, status, false) };
     }
-    let Some(receive) = requests::get(handle) else { return };
-    if !receive.active {
-        return;
-    }
+    let Some(receive) = requests::finish(handle).filter(|receive| receive.active) else { return };
     let abi = abi::get();
     let mut gone: c_int = 0;
     if receive.cancelled {
         // SAFETY: a status that the library has filled.
         in_library(|| unsafe { real::MPI_Test_cancelled(status, &raw mut gone) });
     }
-    requests::done(handle);
     thread.begin();
     if gone != 0 && !receive.open {
         thread.withdrew(receive.number);
@@ -87,77 +83,64 @@ const FEW: usize = 64;
 /// Room for a status of any library.
 const STATUS_MAX: usize = 32;
 
+/// Room on the stack for what is remembered of [`FEW`] requests: their handles, and statuses of any library. Never moved, and
+/// not touched where it is not used.
+type Room = MaybeUninit<[[u64; 1 + STATUS_MAX / 8]; FEW]>;
+
 /// What the requests of an array were before a call, and statuses for those that want none.
 struct Before {
-    handles: [MaybeUninit<usize>; FEW],
-    statuses: [MaybeUninit<[u64; STATUS_MAX / 8]>; FEW],
-    /// For more than [`FEW`]: first the handles, then the statuses.
-    memory: *mut u8,
-    size: usize,
+    /// The array as it was; behind it the statuses.
+    array: *mut u8,
     count: usize,
     own: bool,
+    /// Memory to be given back; 0 if the room was enough.
+    size: usize,
 }
 
 impl Before {
     /// Remembers the handles, if any receive is under way; `wanted` are the statuses that the program wants.
-    #[inline(always)] // too large to be moved
-    unsafe fn new(count: c_int, requests: *mut u8, wanted: *mut u8) -> Before {
+    unsafe fn new(room: &mut Room, count: c_int, requests: *mut u8, wanted: *mut u8) -> Before {
         let abi = abi::get();
         let count = if any() { count.max(0) as usize } else { 0 };
-        let mut before = Before {
-            handles: [MaybeUninit::uninit(); FEW],
-            statuses: [MaybeUninit::uninit(); FEW],
-            memory: core::ptr::null_mut(),
-            size: 0,
-            count,
-            own: count > 0 && abi.is_ignored(wanted),
-        };
+        let own = count > 0 && abi.is_ignored(wanted);
+        let mut before = Before { array: room.as_mut_ptr().cast(), count, own, size: 0 };
         if count > FEW {
             before.size = count * (size_of::<usize>() + STATUS_MAX);
-            before.memory = sys::memory(before.size);
-            if before.memory.is_null() {
-                (before.count, before.own) = (0, false);
+            before.array = sys::memory(before.size);
+            if before.array.is_null() {
+                return Before { array: before.array, count: 0, own: false, size: 0 };
             }
         }
-        for index in 0..before.count {
-            // SAFETY: the program's array; room of ours for as many.
-            unsafe { before.place(index).write(abi.handle(abi.nth(requests, index))) };
-            // A call that fails fills none; fresh memory is empty by itself.
-            if before.own && count <= FEW {
-                before.statuses[index].write([0; STATUS_MAX / 8]);
+        // As it is: a test that finds nothing never looks at it.
+        let length = abi.nth(requests, count) as usize - requests as usize;
+        // SAFETY: the program's array; room of ours for as many handles and statuses of any library. A call that fails fills no
+        // status; fresh memory is empty by itself.
+        unsafe {
+            core::ptr::copy_nonoverlapping(requests, before.array, length);
+            if own && before.size == 0 {
+                core::ptr::write_bytes(before.statuses(wanted), 0, count * STATUS_MAX);
             }
         }
         before
     }
 
-    fn place(&mut self, index: usize) -> *mut usize {
-        if self.memory.is_null() {
-            self.handles[index].as_mut_ptr()
-        } else {
-            self.memory.cast::<usize>().wrapping_add(index)
-        }
-    }
-
     /// Where statuses go, given where the program wants them.
-    fn statuses(&mut self, wanted: *mut u8) -> *mut u8 {
-        match self.own {
-            true if self.memory.is_null() => self.statuses.as_mut_ptr().cast(),
-            true => self.memory.wrapping_add(self.count * size_of::<usize>()),
-            false => wanted,
-        }
+    fn statuses(&self, wanted: *mut u8) -> *mut u8 {
+        if self.own { self.array.wrapping_add(self.count * size_of::<usize>()) } else { wanted }
     }
 
-    fn handle(&mut self, index: usize) -> usize {
+    fn handle(&self, index: usize) -> usize {
+        let abi = abi::get();
         // SAFETY: inside the array, or 0, which is nobody's.
-        if index < self.count { unsafe { self.place(index).read() } } else { 0 }
+        if index < self.count { unsafe { abi.handle(abi.nth(self.array, index)) } } else { 0 }
     }
 }
 
 impl Drop for Before {
     fn drop(&mut self) {
-        if !self.memory.is_null() {
+        if self.size > 0 {
             // SAFETY: memory of ours that nobody uses any more.
-            unsafe { sys::munmap(self.memory as usize, self.size) };
+            unsafe { sys::munmap(self.array as usize, self.size) };
         }
     }
 }
@@ -189,10 +172,11 @@ pub unsafe fn waitall(count: c_int, requests: *mut u8, statuses: *mut u8) -> c_i
         let call = move |to| real::MPI_Waitall(count, requests, to);
         let Some(thread) = turn::enter() else { return call(statuses) };
         if turn::recording() {
-            let mut before = Before::new(count, requests, statuses);
+            let mut room = Room::uninit();
+            let before = Before::new(&mut room, count, requests, statuses);
             let to = before.statuses(statuses);
             let result = in_library(|| call(to));
-            all_received(thread, &mut before, to);
+            all_received(thread, &before, to);
             happen(thread, Op::MpiWait, i64::from(count));
             return result;
         }
@@ -205,7 +189,7 @@ pub unsafe fn waitall(count: c_int, requests: *mut u8, statuses: *mut u8) -> c_i
     }
 }
 
-unsafe fn all_received(thread: &mut Thread, before: &mut Before, statuses: *mut u8) {
+unsafe fn all_received(thread: &mut Thread, before: &Before, statuses: *mut u8) {
     for index in 0..before.count {
         let handle = before.handle(index);
         // SAFETY: statuses that the library has filled.
@@ -239,10 +223,11 @@ pub unsafe fn waitany(count: c_int, requests: *mut u8, index: *mut c_int, status
         let Some(thread) = turn::enter() else { return call(status) };
         if turn::recording() {
             let mut own = Status::new();
-            let mut before = Before::new(count, requests, core::ptr::dangling_mut::<u8>().wrapping_add(7));
+            let mut room = Room::uninit();
+            let before = Before::new(&mut room, count, requests, core::ptr::dangling_mut::<u8>().wrapping_add(7));
             let to = readable(status, any(), &mut own);
             let result = in_library(|| call(to));
-            any_received(thread, Op::MpiWaitAny, &mut before, *index, to);
+            any_received(thread, Op::MpiWaitAny, &before, *index, to);
             return result;
         }
         let Some(step) = thread.step(Op::MpiWaitAny) else { return call(status) };
@@ -250,7 +235,7 @@ pub unsafe fn waitany(count: c_int, requests: *mut u8, index: *mut c_int, status
     }
 }
 
-unsafe fn any_received(thread: &mut Thread, op: Op, before: &mut Before, index: c_int, status: *mut u8) {
+unsafe fn any_received(thread: &mut Thread, op: Op, before: &Before, index: c_int, status: *mut u8) {
     if index >= 0 {
         let handle = before.handle(index as usize);
         // SAFETY: a status that the library has filled.
@@ -324,13 +309,14 @@ pub unsafe fn testall(count: c_int, requests: *mut u8, flag: *mut c_int, statuse
         let call = move |to| real::MPI_Testall(count, requests, flag, to);
         let Some(thread) = turn::enter() else { return call(statuses) };
         if turn::recording() {
-            let mut before = Before::new(count, requests, statuses);
+            let mut room = Room::uninit();
+            let before = Before::new(&mut room, count, requests, statuses);
             let to = before.statuses(statuses);
             let result = in_library(|| call(to));
             if *flag == 0 {
                 not_yet(thread, Op::MpiTestAll);
             } else {
-                all_received(thread, &mut before, to);
+                all_received(thread, &before, to);
                 happen(thread, Op::MpiTestAll, 0);
             }
             return result;
@@ -353,13 +339,14 @@ pub unsafe fn testany(count: c_int, requests: *mut u8, index: *mut c_int, flag: 
         let Some(thread) = turn::enter() else { return call(status) };
         if turn::recording() {
             let mut own = Status::new();
-            let mut before = Before::new(count, requests, core::ptr::dangling_mut::<u8>().wrapping_add(7));
+            let mut room = Room::uninit();
+            let before = Before::new(&mut room, count, requests, core::ptr::dangling_mut::<u8>().wrapping_add(7));
             let to = readable(status, any(), &mut own);
             let result = in_library(|| call(to));
             if *flag == 0 {
                 not_yet(thread, Op::MpiTestAny);
             } else {
-                any_received(thread, Op::MpiTestAny, &mut before, *index, to);
+                any_received(thread, Op::MpiTestAny, &before, *index, to);
             }
             return result;
         }
@@ -378,7 +365,7 @@ pub unsafe fn testany(count: c_int, requests: *mut u8, index: *mut c_int, flag: 
 unsafe fn some_received(
     thread: &mut Thread,
     op: Op,
-    before: &mut Before,
+    before: &Before,
     done: c_int,
     indices: *const c_int,
     statuses: *mut u8,
@@ -511,10 +498,11 @@ unsafe fn some(
     // SAFETY: as above.
     unsafe {
         if turn::recording() {
-            let mut before = Before::new(count, requests, statuses);
+            let mut room = Room::uninit();
+            let before = Before::new(&mut room, count, requests, statuses);
             let to = before.statuses(statuses);
             let result = in_library(|| call(to));
-            some_received(thread, op, &mut before, *done, indices, to);
+            some_received(thread, op, &before, *done, indices, to);
             return result;
         }
         let Some(step) = thread.step(op) else { return call(statuses) };
@@ -550,12 +538,18 @@ pub unsafe fn get_status(request: usize, flag: *mut c_int, status: *mut u8) -> c
             if full::given() {
                 underway::bring(thread, abi::get().handle_of(request));
             }
+            let mut own = Status::new();
+            let kept = underway::any() && full::kept();
+            let to = readable(status, kept, &mut own);
             result = in_library(|| {
                 wait::until(|| {
-                    let result = real::MPI_Request_get_status(asked, flag, status);
+                    let result = real::MPI_Request_get_status(asked, flag, to);
                     (result != 0 || *flag != 0).then_some(result)
                 })
             });
+            if kept {
+                underway::arrived(thread, abi::get().handle_of(request), to, true);
+            }
             if full::given() {
                 underway::found(abi::get().handle_of(request), status, true);
             }

@@ -68,7 +68,9 @@ unsafe extern "C" fn each(info: *mut dl_phdr_info, _: size_t, search: *mut c_voi
     unsafe {
         let search = &mut *search.cast::<Search>();
         let path = (*info).dlpi_name;
-        if path.is_null() || !CStr::from_ptr(path).to_bytes().windows(6).any(|part| part == b"libmpi") {
+        let is_part_of_mpi =
+            |path: &CStr| path.to_bytes().windows(6).any(|part| part == b"libmpi" || part == b"libucm");
+        if path.is_null() || !is_part_of_mpi(CStr::from_ptr(path)) {
             return 0;
         }
         let library = real::dlopen(path, libc::RTLD_NOLOAD | libc::RTLD_LAZY);

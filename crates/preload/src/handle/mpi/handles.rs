@@ -79,14 +79,14 @@ impl<T: Known> Table<T> {
             let mut at = hole;
             loop {
                 at = (at + 1) & mask;
-                let known = self.slots.add(at).read();
-                if known.handle() == 0 {
+                let handle = (*self.slots.add(at)).handle();
+                if handle == 0 {
                     break;
                 }
                 // Moved up only if its own place is not behind the hole.
-                let home = place(known.handle(), self.room);
+                let home = place(handle, self.room);
                 if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
-                    self.slots.add(hole).write(known);
+                    self.slots.add(hole).write(self.slots.add(at).read());
                     hole = at;
                 }
             }
@@ -143,20 +143,25 @@ impl<T: Known> Handles<T> {
         self.with(|table| unsafe { Some(*table.slot(handle)).filter(|known| known.handle() == handle) })
     }
 
-    /// Takes it out, unless `stays` says that it stays.
-    pub fn done(&self, handle: usize, stays: impl FnOnce(&mut T) -> bool) {
+    /// Takes it out, unless `stays` says that it stays; what it was.
+    pub fn finish(&self, handle: usize, stays: impl FnOnce(&mut T) -> bool) -> Option<T> {
+        if !self.any() || handle == 0 {
+            return None;
+        }
         self.with(|table| {
             // SAFETY: a table that holds something has room.
             unsafe {
-                if self.length.load(Relaxed) == 0 || (*table.slot(handle)).handle() != handle {
-                    return;
-                }
                 let slot = table.slot(handle);
+                if self.length.load(Relaxed) == 0 || (*slot).handle() != handle {
+                    return None;
+                }
+                let known = slot.read();
                 if !stays(&mut *slot) {
                     self.length.fetch_sub(1, Relaxed);
                     table.take_out(slot);
                 }
+                Some(known)
             }
-        });
+        })
     }
 }

@@ -17,6 +17,7 @@ pub mod complete;
 pub mod find;
 pub mod full;
 pub mod handles;
+pub mod hooks;
 pub mod persistent;
 pub mod probe;
 pub mod receive;
@@ -46,6 +47,7 @@ pub fn aside<R>(call: impl FnOnce() -> R) -> R {
 }
 
 /// Commits an event of a recording.
+#[inline]
 fn commit(thread: &mut Thread) {
     thread.begin();
     thread.happen();
@@ -64,8 +66,9 @@ fn happened(thread: &mut Thread, op: Op, result: i64) {
     turn::tell(thread, op, thread.count(), 0, 0, result);
 }
 
-/// Recording: the next receive from anyone got this.
-unsafe fn note_match(thread: &mut Thread, call: u8, status: *const u8) {
+/// Recording: the next receive from anyone got this. It is an event.
+#[inline]
+unsafe fn commit_match(thread: &mut Thread, call: u8, status: *const u8) {
     let number = thread.messages.open;
     thread.messages.open += 1;
     let abi = abi::get();
@@ -73,6 +76,7 @@ unsafe fn note_match(thread: &mut Thread, call: u8, status: *const u8) {
     let (source, tag) = unsafe { (abi.source(status), abi.tag(status)) };
     thread.begin();
     thread.matched(Match { thread: 0, number, call, source, tag });
+    thread.happen();
     thread.finish();
 }
 

@@ -2,7 +2,7 @@
 
 use crate::handle::mpi::abi::{self, Status};
 use crate::handle::mpi::told::{self, Asked};
-use crate::handle::mpi::{commit, full, note_match, recorded_match, wait, world};
+use crate::handle::mpi::{commit, commit_match, full, recorded_match, wait, world};
 use crate::table::mpi::real;
 use core::ptr::null_mut;
 use libc::c_int;
@@ -29,19 +29,19 @@ unsafe fn waiting(
     let asked = Asked { call, open: open.then_some(thread.messages.open), comm, kind: None };
     let tells = turn::tells(thread);
     let mut own = Status::new();
+    let kept = full::kept() && source != abi::get().proc_null;
     if turn::recording() {
-        let kept = full::kept() && source != abi::get().proc_null;
         let to = told::readable(status, open || tells || kept, &mut own);
         let result = in_library(|| real(to));
         if kept {
             // SAFETY: the library has filled the status.
             unsafe { full::feed::keep_probe(thread, calls::word(call), to) };
         }
-        if open {
+        match open {
             // SAFETY: the library has filled the status.
-            unsafe { note_match(thread, call, to) };
+            true => unsafe { commit_match(thread, call, to) },
+            false => commit(thread),
         }
-        commit(thread);
         // SAFETY: as above.
         unsafe { told::got(thread, Op::MpiProbe, thread.count(), &asked, to) };
         return result;
@@ -49,7 +49,7 @@ unsafe fn waiting(
     if thread.step(Op::MpiProbe).is_none() {
         return real(status);
     }
-    let to = told::readable(status, tells, &mut own);
+    let to = told::readable(status, tells || kept, &mut own);
     let (mut source, mut tag) = (source, tag);
     if open {
         let found = recorded_match(thread, Op::MpiProbe, call, false);
@@ -61,6 +61,10 @@ unsafe fn waiting(
     } else {
         in_library(|| until_there(source, tag, |source, tag, there| look(source, tag, there, to)))
     };
+    if kept {
+        // SAFETY: the library has filled the status.
+        unsafe { full::feed::keep_probe(thread, calls::word(call), to) };
+    }
     thread.happened();
     // SAFETY: the library has filled the status.
     unsafe { told::got(thread, Op::MpiProbe, thread.count(), &asked, to) };
@@ -92,8 +96,8 @@ unsafe fn looking(
     let mut own = Status::new();
     // SAFETY: the program's variables; the library has filled the status where there is a message.
     unsafe {
+        let kept = full::kept() && source != abi::get().proc_null;
         if turn::recording() {
-            let kept = full::kept() && source != abi::get().proc_null;
             let to = told::readable(status, open || tells || kept, &mut own);
             let result = in_library(|| look(source, tag, flag, to));
             if *flag != 0 && kept {
@@ -102,16 +106,18 @@ unsafe fn looking(
             if *flag == 0 {
                 thread.begin();
                 thread.poll(Op::MpiIprobe, NOT_YET);
+                thread.happen();
                 thread.finish();
             } else if open {
-                note_match(thread, call, to);
+                commit_match(thread, call, to);
+            } else {
+                commit(thread);
             }
-            commit(thread);
             tell(thread, &asked, *flag, to);
             return result;
         }
         let Some(step) = thread.step(Op::MpiIprobe) else { return look(source, tag, flag, status) };
-        let to = told::readable(status, tells, &mut own);
+        let to = told::readable(status, tells || kept, &mut own);
         *flag = c_int::from(step.result != NOT_YET);
         let mut result = 0;
         if *flag != 0 {
@@ -126,6 +132,9 @@ unsafe fn looking(
             } else {
                 in_library(|| until_there(source, tag, look))
             };
+            if kept {
+                full::feed::keep_probe(thread, calls::word(call), to);
+            }
             *flag = 1;
         }
         thread.happened();

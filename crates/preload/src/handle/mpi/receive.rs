@@ -5,7 +5,7 @@ use crate::handle::mpi::abi::{self, Status};
 use crate::handle::mpi::full::underway::{self, Brings};
 use crate::handle::mpi::requests::{self, Receive, Wanted};
 use crate::handle::mpi::told::{self, Asked};
-use crate::handle::mpi::{SUCCESS, aside, commit, full, note_match, recorded_match, wait, world};
+use crate::handle::mpi::{SUCCESS, aside, commit, commit_match, full, recorded_match, wait, world};
 use crate::table::mpi::real;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Release};
@@ -36,19 +36,19 @@ unsafe fn blocking(
         full::send::pass(thread, calls::word(call), sent);
     }
     let is_exchange = wanted.source != abi.proc_null;
+    let kept = is_exchange && full::kept();
     if turn::recording() {
-        let kept = is_exchange && full::kept();
         let to = told::readable(status, open || tells || kept, &mut own);
         let result = in_library(|| real(&wanted, to));
         if kept && result == SUCCESS {
             // SAFETY: the library has filled the status.
             unsafe { full::feed::keep(thread, calls::word(call), wanted.region(), to) };
         }
-        if open {
+        match open {
             // SAFETY: the library has filled the status.
-            unsafe { note_match(thread, call, to) };
+            true => unsafe { commit_match(thread, call, to) },
+            false => commit(thread),
         }
-        commit(thread);
         // SAFETY: as above.
         unsafe { told::got(thread, Op::MpiRecv, thread.count(), &asked, to) };
         return result;
@@ -56,7 +56,7 @@ unsafe fn blocking(
     if thread.step(Op::MpiRecv).is_none() {
         return real(&wanted, status);
     }
-    let to = told::readable(status, tells, &mut own);
+    let to = told::readable(status, tells || kept, &mut own);
     let mut wanted = wanted;
     if open {
         let found = recorded_match(thread, Op::MpiRecv, call, false);
@@ -69,6 +69,10 @@ unsafe fn blocking(
         (true, false) => in_library(|| unsafe { receive_now(&wanted, to) }),
         _ => in_library(|| again(&wanted, to)),
     };
+    if kept && result == SUCCESS {
+        // SAFETY: the library has filled the status.
+        unsafe { full::feed::keep(thread, calls::word(call), wanted.region(), to) };
+    }
     thread.happened();
     // SAFETY: the library has filled the status.
     unsafe { told::got(thread, Op::MpiRecv, thread.count(), &asked, to) };

@@ -80,17 +80,17 @@ pub fn get(handle: usize) -> Option<Receive> {
     RECEIVES.get(handle)
 }
 
-/// It is done: takes it out. A persistent one stays, and is not active any more.
-pub fn done(handle: usize) {
-    RECEIVES.done(handle, |receive| {
+/// It is done: takes it out, and gives what it was. A persistent one stays, and is not active any more.
+pub fn finish(handle: usize) -> Option<Receive> {
+    RECEIVES.finish(handle, |receive| {
         if receive.persistent {
             (receive.active, receive.cancelled, receive.inner) = (false, false, 0);
         }
         receive.persistent
-    });
+    })
 }
 
 /// Its request is no more.
 pub fn forget(handle: usize) {
-    RECEIVES.done(handle, |_| false);
+    RECEIVES.finish(handle, |_| false);
 }

@@ -65,7 +65,8 @@ pub unsafe fn request(at: *mut u8, status: *mut u8) -> c_int {
         let place = if inner != 0 { (&raw mut own).cast::<u8>() } else { at };
         let teller = thread::current().filter(|thread| turn::tells(thread));
         let mut room = Status::new();
-        let to = told::readable(status, teller.is_some() && receive.is_some(), &mut room);
+        let keeper = thread::current().filter(|_| underway::any() && full::kept());
+        let to = told::readable(status, teller.is_some() && receive.is_some() || keeper.is_some(), &mut room);
         let result = until(|| {
             let mut done: c_int = 0;
             let result = real::MPI_Test(place, &raw mut done, to);
@@ -74,11 +75,14 @@ pub unsafe fn request(at: *mut u8, status: *mut u8) -> c_int {
         if full::given() {
             underway::found(handle, to, false);
         }
+        if let Some(thread) = keeper {
+            underway::arrived(thread, handle, to, false);
+        }
         if let Some(receive) = receive {
             if let Some(teller) = teller.filter(|_| receive.active && !receive.withdrawn) {
                 told::got_by_request(teller, &receive, to);
             }
-            requests::done(handle);
+            requests::finish(handle);
         }
         result
     }

@@ -1,20 +1,20 @@
 //! The beginning and the end of MPI, and its clock.
 
+use crate::handle::debugger;
 use crate::handle::input::note_unsupported;
-use crate::handle::mpi::{SUCCESS, abi, aside, find, full, happened};
+use crate::handle::mpi::{SUCCESS, abi, aside, find, full, happened, hooks, wait};
 use crate::handle::process::ending;
 use crate::handle::time;
 use crate::table::mpi::real;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU32};
 use libc::c_int;
-use retake_engine::process;
+use retake_engine::ranks;
 use retake_engine::report;
 use retake_engine::store::Path;
 use retake_engine::turn::{self, in_library};
 use retake_tape::layout::state;
 use retake_tape::op::Op;
-use retake_tape::session::fate;
 
 pub unsafe fn init(argc: usize, argv: usize) -> c_int {
     // SAFETY: the program's arguments; so for the others.
@@ -73,7 +73,14 @@ pub fn used_by(number: u32) {
 unsafe fn started(call: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
     let abi = abi::get();
-    let result = in_library(call);
+    if !turn::recording() {
+        ranks::begins();
+        debugger::arm();
+    }
+    let result = in_library(|| {
+        hooks::look();
+        wait::held(call)
+    });
     if result != SUCCESS {
         return result;
     }
@@ -94,7 +101,8 @@ unsafe fn started(call: impl FnOnce() -> c_int) -> c_int {
         turn::tell(thread, Op::MpiStart, thread.count(), 0, 0, i64::from(ranks));
         return result;
     }
-    process::tell_fate(fate::RANK);
+    // Its threads may be the first that this process has.
+    debugger::arm();
     let Some(step) = thread.step(Op::MpiStart) else { return result };
     let number = |words: &[u8]| words.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let alone = full::given();
@@ -106,6 +114,7 @@ unsafe fn started(call: impl FnOnce() -> c_int) -> c_int {
         crate::say(&[b"retake: recorded with", then.strip_prefix(b" ranks of").unwrap_or(then)]);
         crate::say(&[b", replayed with ", abi.name.as_bytes(), b": sums of floating-point numbers may differ\n"]);
     }
+    full::begins();
     happened(thread, Op::MpiStart, i64::from(ranks));
     result
 }

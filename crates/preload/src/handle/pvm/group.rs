@@ -3,13 +3,14 @@
 //! group: what an exchange brought comes from the tape.
 
 use crate::handle::pvm::full::{self, NOTHING, Sum, message};
-use crate::handle::pvm::mailbox::ordered;
+use crate::handle::pvm::mailbox::{ordered, tell_if_apart};
 use crate::handle::pvm::{self, answer, ids, library, take_int, task, told};
 use crate::table::pvm::{Reduction, real};
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
 use libc::{c_char, c_int, c_void};
 use retake_engine::store::Path;
+use retake_engine::thread::Thread;
 use retake_engine::{tasks, turn};
 use retake_tape::op::Op;
 use retake_tape::session::pair;
@@ -136,17 +137,16 @@ unsafe fn meet(meeting: &Meeting<'_>, call: impl Fn() -> c_int) -> c_int {
         words.push(b", ").push_number(u64::from(meeting.n.unsigned_abs()));
     };
     full::pass(name, describe, |length| (meeting.gives)(length));
+    tell_if_apart();
     if turn::recording() {
         let before = tasks::changes();
+        let size = kept_size(meeting);
         (sources().state, sources().length) = (NOTED, 0);
         let result = turn::cancellable(op, || library(&call));
         let Sources { state, length, tids, .. } = sources();
         *state = 0;
-        if full::kept() && !gets.0.is_null() {
-            let size = if result >= 0 { library(gets.1) } else { 0 };
-            // SAFETY: the library has written as many.
-            thread.keep(name, [unsafe { core::slice::from_raw_parts(gets.0.cast(), size) }, &[]]);
-        }
+        // SAFETY: the library has done it.
+        unsafe { keep(thread, meeting, size, result) };
         thread.begin();
         thread.hand_over(before);
         if result != 0 {
@@ -170,6 +170,7 @@ unsafe fn meet(meeting: &Meeting<'_>, call: impl Fn() -> c_int) -> c_int {
         }
     } else {
         tasks::wait_for_changes(thread, step.order);
+        let size = kept_size(meeting);
         let known = sources();
         (known.state, known.at, known.length) = (KNOWN, 0, (step.bytes.len() / 4).min(SOURCES));
         let mut bytes = step.bytes;
@@ -178,10 +179,27 @@ unsafe fn meet(meeting: &Meeting<'_>, call: impl Fn() -> c_int) -> c_int {
             pvm::must_succeed(op, turn::undisturbed(|| library(&call)));
         }
         sources().state = 0;
+        // SAFETY: the library has done it.
+        unsafe { keep(thread, meeting, size, step.result as c_int) };
     }
     thread.happened();
     turn::tell(thread, op, thread.count(), 0, 0, step.result);
     told(step.result)
+}
+
+/// How many bytes the meeting will bring, if that is to be kept. Behind it members may have left the group already.
+fn kept_size(meeting: &Meeting<'_>) -> Option<usize> {
+    (full::kept() && !meeting.gets.0.is_null()).then(|| (meeting.gets.1)())
+}
+
+/// Keeps what the meeting brought.
+unsafe fn keep(thread: &mut Thread, meeting: &Meeting<'_>, size: Option<usize>, result: c_int) {
+    let Meeting { name, gets, .. } = *meeting;
+    if let Some(size) = size {
+        let size = if result >= 0 { size } else { 0 };
+        // SAFETY: the library has written as many.
+        thread.keep(name, [unsafe { core::slice::from_raw_parts(gets.0.cast(), size) }, &[]]);
+    }
 }
 
 pub unsafe fn barrier(group: *mut c_char, n: c_int) -> c_int {
@@ -194,11 +212,12 @@ pub unsafe fn freeze(group: *mut c_char, n: c_int) -> c_int {
     unsafe { meet(&bare(Op::PvmCollect, "pvm_freezegroup", group, n), || real::pvm_freezegroup(group, n)) }
 }
 
-/// Recording: how many members' shares this task has in its hands: all of them at the root, none elsewhere.
+/// How many members' shares this task has in its hands: all of them at the root, none elsewhere.
 unsafe fn shares(group: *mut c_char, root: c_int) -> usize {
+    let me = ids::present(task::shown());
     // SAFETY: as above.
     library(|| unsafe {
-        let mine = real::pvm_getinst(group, task::shown());
+        let mine = real::pvm_getinst(group, me);
         if mine == root { real::pvm_gsize(group).max(0) as usize } else { 0 }
     })
 }

@@ -4,9 +4,12 @@ use crate::handle::pvm::full;
 use crate::handle::pvm::{self, Scratch, answer, library, take_int, told};
 use crate::table::pvm::{Host, Ints, Task, Words, real};
 use core::ffi::CStr;
+use core::ptr::null_mut;
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::Relaxed;
 use libc::{c_char, c_int, timeval};
 use retake_engine::store::Path;
-use retake_engine::turn;
+use retake_engine::{tasks, turn};
 use retake_tape::op::Op;
 
 pub unsafe fn tidtohost(tid: c_int) -> c_int {
@@ -240,7 +243,51 @@ unsafe fn hosts(n: c_int, results: Ints, call: impl Fn(Ints) -> c_int) -> c_int 
 
 pub unsafe fn addhosts(names: Words, n: c_int, results: Ints) -> c_int {
     // SAFETY: the program's arguments.
-    unsafe { hosts(n, results, |to| real::pvm_addhosts(names, n, to)) }
+    unsafe {
+        let result = hosts(n, results, |to| real::pvm_addhosts(names, n, to));
+        if result > 0 && turn::recording() && turn::enter().is_some() {
+            let mut room = [0u8; NAMES];
+            let mut words = Path { to: &mut room, length: 0 };
+            // A name may have options of the daemon's behind it.
+            let is_part = |byte: &u8| *byte != b' ' && *byte != b'\t';
+            for index in 0..n.max(0) as usize {
+                let name = CStr::from_ptr(*names.add(index)).to_bytes();
+                words.push(&name[..name.iter().take_while(|byte| is_part(byte)).count()]).push(b"\n");
+            }
+            let length = words.length.min(NAMES);
+            tasks::tell_hosts(&room[..length]);
+        }
+        result
+    }
+}
+
+/// Bytes of the names of hosts that are told.
+const NAMES: usize = 16 << 10;
+
+/// Whether this process has told of them.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
+/// Recording, when `tid` has enrolled for the first time: tells of the hosts other than its own, unless that has been done by
+/// whoever spawned a task. The program has no list of hosts yet that the library's next one would take away.
+pub fn tell_hosts(tid: c_int) {
+    if TOLD.swap(true, Relaxed) || tasks::has_any() {
+        return;
+    }
+    let (mut count, mut list) = (0, null_mut::<Host>());
+    let mut room = [0u8; NAMES];
+    let mut words = Path { to: &mut room, length: 0 };
+    // SAFETY: variables of ours; the library's list is as long as it says.
+    library(|| unsafe {
+        let here = real::pvm_tidtohost(tid);
+        if real::pvm_config(&raw mut count, null_mut(), &raw mut list) < 0 || list.is_null() {
+            return;
+        }
+        for host in core::slice::from_raw_parts(list, count.max(0) as usize).iter().filter(|host| host.tid != here) {
+            words.push(CStr::from_ptr(host.name).to_bytes()).push(b"\n");
+        }
+    });
+    let length = words.length.min(NAMES);
+    tasks::tell_hosts(&room[..length]);
 }
 
 pub unsafe fn delhosts(names: Words, n: c_int, results: Ints) -> c_int {

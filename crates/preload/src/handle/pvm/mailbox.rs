@@ -2,6 +2,7 @@
 //! order; what was not found then is not looked for again.
 
 use crate::handle::exchange::Numbers;
+use crate::handle::input::note_unsupported;
 use crate::handle::pvm::full::{self, message};
 use crate::handle::pvm::machine::{give, push_int, push_text, take_text, text_length};
 use crate::handle::pvm::receive::{activate, drop_active};
@@ -14,8 +15,9 @@ use retake_engine::park::{self, Place};
 use retake_engine::store::Path;
 use retake_engine::tasks;
 use retake_engine::thread::{Thread, waiting};
-use retake_engine::{report, turn};
+use retake_engine::{process, report, turn};
 use retake_tape::op::Op;
+use retake_tape::session::flag;
 
 /// There is no such entry.
 const NOT_FOUND: c_int = -32;
@@ -26,6 +28,7 @@ const WAITS: c_int = 32;
 /// record with the daemon, so it is tried again for a while.
 pub fn ordered(op: Op, blocks: bool, same: fn(c_int, c_int) -> bool, call: impl Fn() -> c_int) -> c_int {
     let Some(thread) = pvm::enter() else { return call() };
+    tell_if_apart();
     if turn::recording() {
         let note = |result: &c_int, version: u64| {
             if let Some(thread) = retake_engine::thread::current() {
@@ -74,6 +77,13 @@ pub fn ordered(op: Op, blocks: bool, same: fn(c_int, c_int) -> bool, call: impl 
     thread.happened();
     turn::tell(thread, op, thread.count(), 0, 0, step.result);
     told(i64::from(result))
+}
+
+/// Recording: on a host with a session of its own nobody knows what was changed elsewhere.
+pub fn tell_if_apart() {
+    if turn::recording() && process::get().has(flag::APART) {
+        note_unsupported(b"PVM's groups or mailboxes on a host that does not have the take (their order)");
+    }
 }
 
 /// Makes the call until it does not fail any more.

@@ -269,6 +269,9 @@ unsafe fn receive(op: Op, tid: c_int, tag: c_int, polls: bool, call: impl FnOnce
             Wanted::Message(from, tag) => take(thread, op, from, tag),
             Wanted::Notification(source, tag, body) => make_active(source, tag, body),
         };
+        if buffer > 0 && full::kept() {
+            message::keep(thread, name(op), buffer);
+        }
         thread.happened();
         turn::tell(thread, op, thread.count(), 0, 0, step.result);
         pvm::told(i64::from(buffer))
@@ -311,6 +314,9 @@ pub unsafe fn probe(tid: c_int, tag: c_int) -> c_int {
             Wanted::Message(from, tag) => look_for(thread, op, from, tag),
             Wanted::Notification(source, tag, _) => make(source, tag, &[]),
         };
+        if buffer > 0 && full::kept() {
+            message::keep_head(thread, name(op), buffer);
+        }
         thread.happened();
         turn::tell(thread, op, thread.count(), 0, 0, step.result);
         pvm::told(i64::from(buffer))
@@ -335,15 +341,18 @@ pub unsafe fn precv(
     // SAFETY: the program's buffer and variables.
     unsafe {
         let call = |tid: c_int, tag: c_int| real::pvm_precv(tid, tag, to, n, kind, at, at.add(1), at.add(2));
+        let keep = |thread: &mut Thread, head: [c_int; 3]| {
+            let length = (head[2].max(0) as usize).min(n.max(0) as usize * full::size(kind));
+            let bytes = core::slice::from_raw_parts(to.cast(), length);
+            thread.keep(name(op), [Numbers(head.map(i64::from)).bytes(), bytes]);
+        };
         let result = match pvm::enter() {
             None => call(ids::present(tid), tag),
             Some(thread) if turn::recording() => {
                 let result = turn::cancellable(op, || library(|| call(tid, tag)));
                 let [source, found_tag, length] = *at.cast::<[c_int; 3]>();
                 if result >= 0 && full::kept() {
-                    let length = (length.max(0) as usize).min(n.max(0) as usize * full::size(kind));
-                    let bytes = core::slice::from_raw_parts(to.cast(), length);
-                    thread.keep(name(op), [Numbers((*at.cast::<[c_int; 3]>()).map(i64::from)).bytes(), bytes]);
+                    keep(thread, [source, found_tag, length]);
                 }
                 thread.begin();
                 if result < 0 {
@@ -376,6 +385,10 @@ pub unsafe fn precv(
                         }
                         Wanted::Notification(..) => -5,
                     };
+                    if result >= 0 && full::kept() {
+                        let [source, tag, length] = *at.cast::<[c_int; 3]>();
+                        keep(thread, [ids::recorded(source), tag, length]);
+                    }
                     thread.happened();
                     turn::tell(thread, op, thread.count(), 0, 0, step.result);
                     pvm::told(i64::from(result))

@@ -8,6 +8,7 @@ use libc::{c_int, c_void};
 use retake_engine::end;
 use retake_engine::process::{self, mode};
 use retake_engine::store::Path;
+use retake_engine::sys;
 use retake_engine::tasks;
 use retake_engine::turn;
 use retake_tape::layout::state;
@@ -99,13 +100,24 @@ pub unsafe fn notify(what: c_int, tag: c_int, n: c_int, tids: Ints) -> c_int {
 
 /// A task that was killed then first does again what it did before.
 fn let_it_come(tid: c_int) {
-    if !turn::recording()
-        && turn::enter().is_some()
-        && let Some(process) = tasks::process_of(pair::TASK, tid as u32)
-    {
+    if turn::recording() || turn::enter().is_none() {
+        return;
+    }
+    if full::kept() {
+        // One that has not even begun would leave nothing of what it exchanged. It may never have told who it is.
+        let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
+        let is_late = || sys::clock_ns(libc::CLOCK_MONOTONIC) - started > BEGINS_NS;
+        while tasks::process_of(pair::TASK, tid as u32).is_none() && !is_late() {
+            sys::sleep_ns(1_000_000);
+        }
+    }
+    if let Some(process) = tasks::process_of(pair::TASK, tid as u32) {
         end::wait_for_victim(process);
     }
 }
+
+/// How long a task that is about to be killed may take to begin, where what it exchanges is kept.
+const BEGINS_NS: i64 = 5_000_000_000;
 
 fn signalled(words: &mut Path<'_>, tid: c_int, signal: c_int) {
     words.push(b"of task t").push_hex(u64::from(tid as u32)).push(b", signal ");

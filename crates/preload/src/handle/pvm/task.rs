@@ -6,7 +6,7 @@
 
 use crate::handle::environment::{Child, Environment};
 use crate::handle::pvm::full::{self, NOTHING, state};
-use crate::handle::pvm::{self, Scratch, answer, ids, library, take_int, told};
+use crate::handle::pvm::{self, Scratch, answer, ids, library, machine, take_int, told};
 use crate::table::process::Strings;
 use crate::table::pvm::{Ints, Words, real};
 use core::sync::atomic::Ordering::Relaxed;
@@ -17,7 +17,7 @@ use retake_engine::store::Path;
 use retake_engine::thread::{NAME_MAX, Thread, child_name};
 use retake_engine::{report, sys, tasks, turn};
 use retake_tape::op::Op;
-use retake_tape::session::TAPE_ENDING;
+use retake_tape::session::{TAPE_ENDING, flag};
 
 unsafe extern "C" {
     static mut environ: Strings;
@@ -62,6 +62,9 @@ pub fn enrol(thread: &mut Thread) {
         turn::tell(thread, Op::PvmEnrol, thread.count(), 0, 0, i64::from(tid));
         SHOWN.store(tid, Relaxed);
         ENROLLED.store(sys::getpid_now(), Relaxed);
+        if tid > 0 {
+            machine::tell_hosts(tid);
+        }
         return;
     }
     let Some(step) = thread.step(Op::PvmEnrol) else { return };
@@ -86,6 +89,9 @@ pub fn enrol(thread: &mut Thread) {
             );
         }
         ids::pair(recorded, present, sys::getpid_now());
+        if full::kept() {
+            thread.keep("pvm_mytid", [state::known().bytes(), &[]]);
+        }
     }
     SHOWN.store(recorded, Relaxed);
     ENROLLED.store(sys::getpid_now(), Relaxed);
@@ -203,6 +209,7 @@ pub unsafe fn spawn(file: *mut c_char, argv: Words, flags: c_int, at: *mut c_cha
                 },
             );
         }
+        let (flags, at) = if process::get().has(flag::HOME) { at_home(flags) } else { (flags, at) };
         for index in 0..count {
             let tid = take_int(&mut recorded);
             to.add(index).write(tid);
@@ -215,6 +222,13 @@ pub unsafe fn spawn(file: *mut c_char, argv: Words, flags: c_int, at: *mut c_cha
         turn::tell(thread, op, thread.count(), 0, 0, step.result);
         told(step.result)
     }
+}
+
+/// How a task is spawned on this host: PVM's flags without those that choose another, and the name of this one.
+fn at_home(flags: c_int) -> (c_int, *mut c_char) {
+    /// `PvmTaskHost`, `PvmTaskArch`, `PvmHostCompl`, `PvmNoSpawnParent`.
+    const CHOOSE: c_int = 1 | 2 | 32 | 64;
+    (flags & !CHOOSE | 1, c".".as_ptr().cast_mut())
 }
 
 /// What is spawned, in words.

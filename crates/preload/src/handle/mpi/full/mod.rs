@@ -31,7 +31,7 @@ use crate::handle::mpi::world::Users;
 use retake_engine::contents;
 use retake_engine::turn;
 
-/// Whether what is exchanged is kept (recording). Of an MPI whose types are not known here it cannot be.
+/// Whether what is exchanged is kept (recording, or a replay of all). Of an MPI whose types are not known here it cannot be.
 #[inline]
 pub fn kept() -> bool {
     contents::are_kept() && abi::get().packed != 0 && {
@@ -55,7 +55,7 @@ pub fn given() -> bool {
     contents::are_given()
 }
 
-/// Recording, when MPI begins: contents of an MPI whose types are not known here cannot be kept.
+/// When MPI begins: contents of an MPI whose types are not known here cannot be kept.
 pub fn begins() {
     if contents::are_kept() && abi::get().packed == 0 {
         let before = errno::get();

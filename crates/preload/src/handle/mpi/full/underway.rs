@@ -99,7 +99,7 @@ pub fn start(handle: usize, tag: c_int) {
 
 /// It is done; a persistent one can be started again.
 fn done(handle: usize) {
-    ALL.done(handle, |known| {
+    ALL.finish(handle, |known| {
         known.active = false;
         known.persistent
     });
@@ -110,7 +110,7 @@ pub fn forget(handle: usize) {
     if ALL.get(handle).is_some_and(|known| known.active && !matches!(known.brings, Brings::Nothing(_))) {
         full::refuse("MPI_Request_free for a receive that was under way");
     }
-    ALL.done(handle, |_| false);
+    ALL.finish(handle, |_| false);
 }
 
 /// Recording: the request is done, or (`looked_at`) seen to be, with a status that the library has filled.

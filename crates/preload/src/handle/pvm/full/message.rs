@@ -4,7 +4,7 @@
 use crate::handle::exchange::Numbers;
 use crate::handle::input::note_not_alone;
 use crate::handle::pvm::full::{NOTHING, Sum, kept, state};
-use crate::handle::pvm::{Scratch, library, take_int};
+use crate::handle::pvm::{Scratch, ids, library, take_int};
 use crate::table::pvm::{Info, Message, plain, real};
 use core::ptr::null_mut;
 use core::sync::atomic::AtomicI32;
@@ -117,16 +117,36 @@ pub unsafe fn sum_of_active() -> Sum {
     unsafe { sum(library(|| plain::pvm_getsbuf())) }
 }
 
-/// Recording: keeps the message that `name` has brought.
+/// Keeps the message that `name` has brought.
 ///
 /// # Safety
 /// The library must be there.
 pub unsafe fn keep(thread: &mut Thread, name: &'static str, buffer: c_int) {
     // SAFETY: as said.
-    unsafe { packed(buffer, |packed| thread.keep(name, [packed, &[]])) }
+    unsafe {
+        packed(buffer, |packed| {
+            let info = known(head(packed));
+            thread.keep(name, [bytes(&info), packed.get(HEAD..).unwrap_or(&[])]);
+        });
+    }
 }
 
-/// Recording: keeps what `name` has told of a message that stays where it is.
+/// The same with the ids that the program knows.
+fn known(info: Info) -> Info {
+    Info {
+        source: ids::recorded(info.source),
+        target: ids::recorded(info.target),
+        context: ids::recorded_context(info.context),
+        ..info
+    }
+}
+
+fn bytes(info: &Info) -> &[u8] {
+    // SAFETY: plain numbers.
+    unsafe { core::slice::from_raw_parts((&raw const *info).cast(), HEAD) }
+}
+
+/// Keeps what `name` has told of a message that stays where it is.
 ///
 /// # Safety
 /// The library must be there.
@@ -135,7 +155,7 @@ pub unsafe fn keep_head(thread: &mut Thread, name: &'static str, buffer: c_int) 
     // SAFETY: as said; plain numbers.
     unsafe {
         library(|| real::pvm_getminfo(buffer, &raw mut info));
-        thread.keep(name, [core::slice::from_raw_parts((&raw const info).cast(), HEAD), &[]]);
+        thread.keep(name, [bytes(&known(info)), &[]]);
     }
 }
 

@@ -16,7 +16,7 @@ pub mod message;
 pub mod state;
 
 use crate::handle::exchange::{Numbers, tell_other};
-use crate::handle::pvm::{self, library};
+use crate::handle::pvm;
 use core::ffi::CStr;
 use libc::{c_char, c_int, c_void};
 use retake_engine::report;
@@ -89,13 +89,13 @@ fn tell(words: &mut Path<'_>, name: &str, (text, sum): (&[u8], Sum)) {
     }
 }
 
-/// An answer that is no event.
+/// An answer that is no event. `call` goes into the library itself.
 pub fn answered(name: &'static str, call: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
     if given() {
         return number(thread.given(name));
     }
-    let answer = library(call);
+    let answer = call();
     if kept() {
         thread.keep(name, [Numbers([i64::from(answer)]).bytes(), &[]]);
     }

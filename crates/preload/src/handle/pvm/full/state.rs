@@ -1,6 +1,7 @@
 //! What the library knows of itself. Alone it is told what it was told by the daemon when it enrolled.
 
 use crate::handle::exchange::Numbers;
+use crate::handle::pvm::ids;
 use core::ffi::CStr;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
@@ -59,9 +60,10 @@ pub static FRAGMENT: Variable = Variable::new(c"pvmfrgsiz");
 /// What a task knows when it has enrolled.
 pub type Known = Numbers<4>;
 
-/// Recording: what it knows now.
+/// What it knows now, with the ids that the program knows.
 pub fn known() -> Known {
-    Numbers([&PARENT, &CONTEXT, &FORMAT, &PACKET].map(|variable| i64::from(variable.get())))
+    let (parent, context) = (ids::recorded(PARENT.get()), ids::recorded_context(CONTEXT.get()));
+    Numbers([parent, context, FORMAT.get(), PACKET.get()].map(i64::from))
 }
 
 /// Alone: lets the library believe that it has enrolled as `tid`.
