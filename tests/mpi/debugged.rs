@@ -45,6 +45,7 @@ impl Jobs {
             &debugged,
         )?;
         must(printed.contains(order.trim_end()), "the job did not end as it was recorded", &debugged)?;
+        must(!debugged.stderr.contains("non-zero exit code"), "the other ranks were ended", &debugged)?;
 
         let mut command = kit.retake(&scratch);
         let nobody = run(command.args(["replay", "take", "--gdb"]), &scratch, kit.limits)?;

@@ -33,7 +33,11 @@ pub struct Outcome {
 
 /// Runs `command` with its output in `folder`. A run over the limit is killed, with its process group, and is an error.
 pub fn run(command: &mut Command, folder: &Path, limits: Limits) -> Result<Outcome, String> {
-    let make = |name: &str| File::create(folder.join(name)).map_err(|e| format!("{}: {e}", folder.display()));
+    let make = |name: &str| {
+        // A new file each time: what an earlier command left running must not write into this one's.
+        let _ = fs::remove_file(folder.join(name));
+        File::create(folder.join(name)).map_err(|e| format!("{}: {e}", folder.display()))
+    };
     let started = Instant::now();
     let mut child = command
         .stdin(Stdio::null())

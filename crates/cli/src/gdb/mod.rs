@@ -27,12 +27,19 @@ use std::mem::offset_of;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::time::{Duration, Instant};
 
 /// The hidden command by which gdb starts the program.
 pub const PROGRAM: &str = "replayed-under-gdb";
 const MODULE: &str = include_str!("retake.py");
 const PLAN: &str = "plan.json";
 const ASK: &str = "ask.json";
+/// Holds the id of the process that the replay began as, if gdb attaches to another of it.
+const BEGAN_AS: &str = "began-as";
+/// Written by the module when the debugged process has ended by itself.
+const ENDED: &str = "ended";
+/// So long what gdb left of a replay may take to end by itself.
+const END_MS_MAX: u64 = 10_000;
 
 /// What the hidden command needs to know; part of the plan.
 #[derive(Serialize, Deserialize)]
@@ -96,9 +103,35 @@ pub fn main(mut player: Player, place: Option<&str>, arguments: &[OsString]) -> 
     if attach.is_none() {
         gdb.arg(Path::new(&player.take.facts.cwd.os()).join(player.program()?.0));
     }
+    if attach.is_some() {
+        // What gdb leaves behind becomes a child of ours.
+        // SAFETY: a plain call.
+        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+    }
     let ended = run(&mut gdb);
+    if attach.is_some() && folder.path().join(ENDED).exists() {
+        wait_for_rest();
+    }
     session::end_all(&folder.path().join(SESSION));
+    if attach.is_some() {
+        wait_for_rest();
+        let began_as = fs::read_to_string(folder.path().join(BEGAN_AS)).ok().and_then(|text| text.parse::<i32>().ok());
+        if let Some(group) = began_as.filter(|group| *group > 1) {
+            // SAFETY: a group that this replay began as; it has had its time.
+            unsafe { libc::kill(-group, libc::SIGKILL) };
+        }
+    }
     ended.map(|code| Ending::Like(Ended::Exit(code)))
+}
+
+/// The others end when the debugged process has ended; and a launcher, which is not recorded, when all have: it hands on what
+/// they printed, and says how they ended.
+fn wait_for_rest() {
+    let until = Instant::now() + Duration::from_millis(END_MS_MAX);
+    // SAFETY: a plain call. Only what gdb left behind is a child of ours.
+    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } != -1 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// The first process is a launcher, which is not recorded.
@@ -228,7 +261,7 @@ pub fn program(args: Args) -> Result<Ending> {
     let asked = fs::read_to_string(folder.join(ASK)).ok().and_then(|text| serde_json::from_str::<Ask>(&text).ok());
     let asked = asked.unwrap_or_default();
     session::end_all(&folder.join(SESSION));
-    for name in [ASK, SESSION, BOARD] {
+    for name in [ASK, SESSION, BOARD, ENDED] {
         let _ = fs::remove_file(folder.join(name));
     }
     let mut player = Player::new(Take::open(Path::new(&replay.take.os()), Origin::Elsewhere)?)?;
@@ -246,6 +279,10 @@ pub fn program(args: Args) -> Result<Ending> {
     board.ask_thread.store(asked.thread, Relaxed);
     board.ask_event.store(asked.event, Relaxed);
     board.ask_begin.store(asked.begin, Release);
+    if asked.begin != 0 {
+        let words = || format!("cannot write {}", folder.join(BEGAN_AS).display());
+        fs::write(folder.join(BEGAN_AS), std::process::id().to_string()).because(words)?;
+    }
     let scene = player.scene(&folder, None)?;
     Err(launch::become_it(&scene.launch))
 }

@@ -294,6 +294,8 @@ let go up to the outermost function of the shim; from there gdb finds its own wa
 def on_exited(event):
     if PLAYER.again:
         return
+    if hasattr(event, "exit_code"):
+        open(path("ended"), "w").close()
     text = report()
     if text is not None:
         say(text)
