@@ -142,6 +142,10 @@ pub fn entry(entry: &Entry<'_>) -> String {
             format!("use {own} of streams after use {uses} by thread number {thread}")
         }
         Entry::Slept(many) => format!("slept {many} times"),
+        Entry::Outward { many, is_behind } => {
+            let when = if *is_behind { "at the end of" } else { "inside of" };
+            format!("{when} a call that waits for the outside, after {many} others")
+        }
         Entry::Bytes(bytes) if !bytes.is_empty() && bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) => {
             format!("{}: \"{}\"", count(bytes.len() as u64, "byte"), String::from_utf8_lossy(bytes))
         }

@@ -54,7 +54,7 @@ pub unsafe fn comes(thread: &mut Thread, signal: (Signal, u32), context: *const 
         return Some(Came { signal: (placed, signal.1), was_held: true });
     }
     // SAFETY: the caller's.
-    let waits = thread.held.many < ROOM && may_wait(thread, &signal.0) && !unsafe { is_in_call(context) };
+    let waits = thread.held.many < ROOM && may_wait(thread, &signal.0) && unsafe { is_amid_work(thread, context) };
     thread.begin();
     let now = if waits && (thread.held.timer > 0 || remind(thread)) {
         thread.fast.store(fast::NONE, Release);
@@ -114,16 +114,44 @@ fn may_wait(thread: &Thread, signal: &Signal) -> bool {
         // A message, or input, that the thread itself may have sent.
         _ => number == libc::SIGCHLD,
     };
-    thread.inside == 0
-        && thread.library == 0
+    thread.library == 0
         && thread.in_use.load(Relaxed) == 1
         && is_from_outside
         && !at_once.contains(&number)
         && !process::get().has(flag::FOLLOW | flag::EXPLORE)
 }
 
-/// Whether the signal has ended a call of the kernel, or that will go on behind the handler.
-unsafe fn is_in_call(context: *const ucontext_t) -> bool {
+/// Whether the thread is at work. In a call that waits for the outside it is, too, before it waits and behind that.
+unsafe fn is_amid_work(thread: &Thread, context: *const ucontext_t) -> bool {
+    // SAFETY: the caller's.
+    let amid = unsafe { amid(context) };
+    match amid {
+        Amid::Work | Amid::Again => thread.inside == 0 || thread.is_just_outward(),
+        Amid::Done => thread.inside == 0,
+        Amid::Call | Amid::Unknown => false,
+    }
+}
+
+/// Where a signal has come.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Amid {
+    /// Between two calls of the kernel.
+    Work,
+    /// In a call that it has ended, or that will go on behind the handler.
+    Call,
+    /// At the end of a call.
+    Done,
+    /// It was sent again, by us.
+    Again,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// Where the signal has come.
+///
+/// # Safety
+/// `context` must be what the kernel gave the handler.
+pub unsafe fn amid(context: *const ucontext_t) -> Amid {
     const CALL: [u8; 2] = [0x0F, 0x05];
     const NO_SUCH: usize = 99;
     // SAFETY: the kernel's structure. The system call looks whether eight bytes can be read there, and does nothing else.
@@ -131,11 +159,25 @@ unsafe fn is_in_call(context: *const ucontext_t) -> bool {
         let register = |number: i32| (*context).uc_mcontext.gregs[number as usize] as usize;
         let at = register(REG_RIP).wrapping_sub(CALL.len());
         if sys::error(sys::rt_sigprocmask(NO_SUCH, at, 0, size_of::<u64>())) != Some(libc::EINVAL) {
-            return true;
+            return Amid::Unknown;
+        }
+        if signals::is_sent_from(register(REG_RIP)) {
+            return Amid::Again;
         }
         let [last, following] = (at as *const [[u8; 2]; 2]).read_unaligned();
-        following == CALL || last == CALL && sys::error(register(REG_RAX) as isize) == Some(libc::EINTR)
+        match sys::error(register(REG_RAX) as isize) {
+            _ if following == CALL => Amid::Call,
+            Some(libc::EINTR) if last == CALL => Amid::Call,
+            _ if last == CALL => Amid::Done,
+            _ => Amid::Work,
+        }
     }
+}
+
+/// Whether the signal has ended a call of the kernel, or that will go on behind the handler.
+unsafe fn is_in_call(context: *const ucontext_t) -> bool {
+    // SAFETY: the caller's.
+    matches!(unsafe { amid(context) }, Amid::Call | Amid::Unknown)
 }
 
 /// The kernel's `sigevent`.

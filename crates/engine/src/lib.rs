@@ -22,6 +22,7 @@ pub mod lock;
 pub mod messages;
 pub mod objects;
 pub mod outside;
+pub mod outward;
 pub mod park;
 pub mod process;
 pub mod ranks;

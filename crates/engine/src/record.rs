@@ -156,6 +156,12 @@ impl Thread {
         self.put(ROOM, |context, to, event| unsafe { write::slept(context, to, event, many) });
     }
 
+    /// So many calls that wait for the outside have returned since the last event; what comes next came inside of one.
+    pub fn note_outward(&mut self, many: u64, is_behind: bool) {
+        // SAFETY: `put` gives the room.
+        self.put(ROOM, |context, to, event| unsafe { write::outward(context, to, event, many, is_behind) });
+    }
+
     /// The call returned these bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
         // SAFETY: `put` gives the room.

@@ -394,7 +394,7 @@ impl Thread {
                     self.reader.advance();
                     signals::deliver(self, signal);
                 }
-                Entry::After { .. } | Entry::Slept(_) => self.reader.advance(),
+                Entry::After { .. } | Entry::Slept(_) | Entry::Outward { .. } => self.reader.advance(),
                 _ => return None,
             }
         }

@@ -148,19 +148,35 @@ pub fn send(thread: &Thread, signal: Signal, uid: u32) {
     let pid = process::get().pid as usize;
     // SAFETY: a signal to this very thread; the kernel copies the particulars.
     unsafe {
-        let sent = sys::rt_tgsigqueueinfo(pid, thread.tid as usize, signal.number as usize, &raw const info as usize);
+        let sent = queue(pid, thread.tid as usize, signal.number as usize, &raw const info);
         if sys::error(sent).is_some() {
             sys::tgkill(pid, thread.tid as usize, signal.number as usize);
         }
     }
 }
 
+/// The kernel's `rt_tgsigqueueinfo`, in a place of its own: see [`is_sent_from`].
+#[unsafe(naked)]
+unsafe extern "C" fn queue(pid: usize, tid: usize, number: usize, info: *const Info) -> isize {
+    core::arch::naked_asm!("mov r10, rcx", "mov eax, {}", "syscall", "ret", const libc::SYS_rt_tgsigqueueinfo)
+}
+
+/// Whether a signal that interrupted the instruction at `at` was sent by [`send`].
+pub fn is_sent_from(at: usize) -> bool {
+    /// That is more than its instructions take.
+    const LENGTH: usize = 16;
+    at.wrapping_sub(queue as *const () as usize) < LENGTH
+}
+
 /// All signals but faults and libc's own.
 fn blockable() -> u64 {
     let bit = |number: i32| 1u64 << (number - 1);
     let faults = [libc::SIGILL, libc::SIGTRAP, libc::SIGBUS, libc::SIGFPE, libc::SIGSEGV, libc::SIGSYS];
-    !faults.into_iter().chain([32, 33]).fold(0, |open, number| open | bit(number))
+    !faults.into_iter().fold(LIBC_OWN, |open, number| open | bit(number))
 }
+
+/// libc's own signals, as a mask.
+const LIBC_OWN: u64 = 3 << 31;
 
 /// libc's own signal that cancels a thread, as a mask.
 pub const CANCELLATION: u64 = 1 << 31;
@@ -179,6 +195,16 @@ pub fn hold_timers() {
 /// Puts the mask back.
 pub fn release(mask: u64) {
     set_mask(libc::SIG_SETMASK, mask);
+}
+
+/// Runs `inside` with that mask, if there is one.
+pub fn with_mask<R>(mask: Option<u64>, inside: impl FnOnce() -> R) -> R {
+    let before = mask.map(|mask| set_mask(libc::SIG_SETMASK, mask & !LIBC_OWN));
+    let result = inside();
+    if let Some(before) = before {
+        release(before);
+    }
+    result
 }
 
 fn set_mask(how: i32, mask: u64) -> u64 {

@@ -52,6 +52,8 @@ pub struct Rests {
     /// Sleeps that ended by themselves.
     pub sleeps: u32,
     yields: u32,
+    /// Calls that wait for the outside and have returned.
+    pub outward: u64,
 }
 
 impl Rests {
@@ -67,6 +69,15 @@ impl Rests {
     pub fn many(&self) -> u32 {
         self.sleeps.saturating_add(self.yields)
     }
+}
+
+/// A call that waits for the outside.
+#[derive(Clone, Copy, Default)]
+pub struct Outward {
+    /// It has what it waited for.
+    pub is_done: bool,
+    /// [`Thread::handlers`] when it began.
+    pub handlers: u32,
 }
 
 #[repr(C)]
@@ -135,6 +146,10 @@ pub struct Thread {
     /// Calls under way that may block (recording), and where on the stack each of the first ones began.
     pub inside: u32,
     pub inside_at: [usize; INSIDES],
+    /// How the innermost call stands that waits for the outside (recording).
+    pub outward: Outward,
+    /// Handlers of the program that run in each other, and those that were left by a jump.
+    pub handlers: u32,
     /// The routine that is to run once, its control word, and whether it ran in this thread.
     pub once: usize,
     pub once_control: usize,
@@ -208,7 +223,7 @@ impl Thread {
     pub fn rests(&mut self) -> &mut Rests {
         let count = self.count();
         if self.rests.count != count {
-            self.rests = Rests { count, sleeps: 0, yields: 0 };
+            self.rests = Rests { count, ..Rests::default() };
         }
         &mut self.rests
     }

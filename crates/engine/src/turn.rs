@@ -317,6 +317,9 @@ pub fn record_cancelled(op: Op) {
         if sleeps > 0 && op == Op::Sleep {
             thread.slept(u64::from(sleeps));
         }
+        if op == Op::Outward {
+            thread.came_inside(false);
+        }
         thread.result(op, CANCELLED);
         thread.happen();
         thread.finish();
@@ -448,8 +451,28 @@ pub fn cancellable<R>(op: Op, call: impl FnOnce() -> R) -> R {
 /// Makes a blocking call while recording: signals that are handled meanwhile are inside it. `cancelled` is called if the
 /// thread is cancelled in it.
 pub fn inside<R>(call: impl FnOnce() -> R, cancelled: impl FnOnce()) -> R {
+    inside_marked(0, call, cancelled)
+}
+
+/// The same, of a call that waits for the outside.
+pub fn outward<R>(call: impl FnOnce() -> R, cancelled: impl FnOnce()) -> R {
+    inside_marked(OUTWARD, call, cancelled)
+}
+
+/// In [`Thread::inside_at`]: the call waits for the outside.
+const OUTWARD: usize = 1;
+
+impl Thread {
+    /// Recording: whether the innermost call under way waits for the outside.
+    pub fn is_outward(&self) -> bool {
+        let last = (self.inside as usize).checked_sub(1).and_then(|last| self.inside_at.get(last));
+        last.is_some_and(|at| at & OUTWARD != 0)
+    }
+}
+
+fn inside_marked<R>(mark: usize, call: impl FnOnce() -> R, cancelled: impl FnOnce()) -> R {
     let mut guard = Inside { depth: 0, cancelled: Some(cancelled) };
-    let at = (&raw const guard).addr();
+    let at = (&raw const guard).addr() | mark;
     if let Some(thread) = thread::current() {
         guard.depth = thread.inside;
         if let Some(place) = thread.inside_at.get_mut(guard.depth as usize) {

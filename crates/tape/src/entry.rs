@@ -42,6 +42,7 @@ mod kind {
     pub const BYTES: u8 = 0x40;
     pub const NOTE: u8 = 0x41;
     pub const MATCHES: u8 = 0x42;
+    pub const OUTWARD: u8 = 0x43;
 }
 
 /// Kinds of [`Entry::Note`].
@@ -125,6 +126,9 @@ pub enum Entry<'a> {
     After { own: u64, thread: u32, uses: u64 },
     /// So many sleeps had ended by themselves since the last event (soft).
     Slept(u64),
+    /// So many calls that wait for the outside had returned since the last event, and what comes next came inside of the one
+    /// after them: before it had what it waited for, or behind that (soft).
+    Outward { many: u64, is_behind: bool },
     /// Bytes that the call returned.
     Bytes(&'a [u8]),
     /// Something worth knowing that replay does not need (soft).
@@ -138,8 +142,9 @@ pub enum Entry<'a> {
 impl Entry<'_> {
     /// Whether the entry stands between events rather than for one.
     pub fn is_soft(&self) -> bool {
-        use Entry::{After, Clock, Matches, Note, Signal, Slept, Unknown};
-        matches!(self, Clock { .. } | Signal(_) | After { .. } | Slept(_) | Note(..) | Matches(_) | Unknown(_))
+        use Entry::{After, Clock, Matches, Note, Outward, Signal, Slept, Unknown};
+        let is_counted = matches!(self, After { .. } | Slept(_) | Outward { .. });
+        is_counted || matches!(self, Clock { .. } | Signal(_) | Note(..) | Matches(_) | Unknown(_))
     }
 }
 
@@ -291,6 +296,12 @@ pub mod write {
     pub unsafe fn slept(c: &mut Context, to: *mut u8, event: u64, many: u64) -> *mut u8 {
         // SAFETY: the caller gives the room.
         unsafe { put(other(c, to, event, kind::SLEPT), many) }
+    }
+
+    pub unsafe fn outward(c: &mut Context, to: *mut u8, event: u64, many: u64, is_behind: bool) -> *mut u8 {
+        let word = many << 1 | u64::from(is_behind);
+        // SAFETY: the caller gives the room.
+        unsafe { string(other(c, to, event, kind::OUTWARD), &word.to_le_bytes()) }
     }
 
     unsafe fn string(to: *mut u8, bytes: &[u8]) -> *mut u8 {
@@ -480,6 +491,11 @@ impl<'a> Cursor<'a> {
                 let length = self.number()?;
                 Entry::Matches(self.take(length)?)
             }
+            kind::OUTWARD => {
+                let length = self.number()?;
+                let word = u64::from_le_bytes(self.take(length)?.try_into().map_err(|_| Garbled)?);
+                Entry::Outward { many: word >> 1, is_behind: word & 1 != 0 }
+            }
             newer @ 0x40.. => {
                 let length = self.number()?;
                 self.take(length)?;
@@ -516,6 +532,7 @@ mod tests {
             to = write::signal(&mut c, to, 15, signal);
             to = write::after(&mut c, to, 15, 9, 3, 700);
             to = write::slept(&mut c, to, 15, 2);
+            to = write::outward(&mut c, to, 15, 300, true);
             to = write::bytes(&mut c, to, 15, b"random");
             to = write::note(&mut c, to, 16, note::FILE, &[b"/etc/", b"hosts"]);
             write::matches(&mut c, to, 17, 5)
@@ -540,6 +557,7 @@ mod tests {
             (15, Entry::Signal(signal)),
             (15, Entry::After { own: 9, thread: 3, uses: 700 }),
             (15, Entry::Slept(2)),
+            (15, Entry::Outward { many: 300, is_behind: true }),
             (15, Entry::Bytes(b"random")),
             (16, Entry::Note(note::FILE, b"/etc/hosts")),
             (17, Entry::Matches(&[0; 5])),

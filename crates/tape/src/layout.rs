@@ -12,7 +12,7 @@ pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"TAPE");
 /// Readers refuse another major version.
 pub const MAJOR: u16 = 2;
 /// Readers accept a newer minor version; it may hold entries that they pass over.
-pub const MINOR: u16 = 1;
+pub const MINOR: u16 = 2;
 
 /// The header's size; the first chunk may start behind it.
 pub const HEADER_SIZE: u64 = 4096;

@@ -66,6 +66,7 @@ ops! {
     Random = 81 "read random bytes",
     Sleep = 82 "sleep",
     Pid = 83 "ask for a process id",
+    Outward = 84 "wait for the outside",
     Fork = 90 "fork",
     Exec = 91 "execute program",
     Spawn = 92 "spawn program",

@@ -138,6 +138,7 @@ fn light() -> Vec<u8> {
         let c = &mut theirs;
         written(&mut other, |to| write::after(c, to, 1, 9, 1, 700));
         written(&mut other, |to| write::slept(c, to, 2, 3));
+        written(&mut other, |to| write::outward(c, to, 2, 4, false));
         written(&mut other, |to| write::bytes(c, to, 3, b"random"));
         // The last event was under way when the program ended: it does not count.
         written(&mut other, |to| write::hand_over(c, to, 5, 8));

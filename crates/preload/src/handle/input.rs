@@ -1,6 +1,7 @@
 //! Inputs: each file that is opened for reading, and each connection, is noted once.
 
 use crate::errno;
+use crate::handle::outward::outward;
 use crate::handle::process::is_borrowed;
 use crate::table::input::real;
 use core::ffi::CStr;
@@ -88,7 +89,7 @@ fn reads(flags: c_int) -> bool {
 pub unsafe fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     // SAFETY: the program's arguments; so for the others.
     unsafe {
-        let fd = real::open(path, flags, mode);
+        let fd = outward(|| real::open(path, flags, mode));
         if fd >= 0 && reads(flags) {
             note_file(path);
         }
@@ -99,7 +100,7 @@ pub unsafe fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
 pub unsafe fn open_2(path: *const c_char, flags: c_int) -> c_int {
     // SAFETY: as above.
     unsafe {
-        let fd = real::__open_2(path, flags);
+        let fd = outward(|| real::__open_2(path, flags));
         if fd >= 0 && reads(flags) {
             note_file(path);
         }
@@ -110,7 +111,7 @@ pub unsafe fn open_2(path: *const c_char, flags: c_int) -> c_int {
 pub unsafe fn openat(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     // SAFETY: as above.
     unsafe {
-        let fd = real::openat(dir, path, flags, mode);
+        let fd = outward(|| real::openat(dir, path, flags, mode));
         if fd >= 0 && reads(flags) {
             note_file(path);
         }
@@ -156,12 +157,12 @@ pub unsafe fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_in
 
 pub unsafe fn accept(fd: c_int, from: *mut sockaddr, length: *mut socklen_t) -> c_int {
     // SAFETY: as above.
-    noted_accept(unsafe { real::accept(fd, from, length) })
+    noted_accept(outward(|| unsafe { real::accept(fd, from, length) }))
 }
 
 pub unsafe fn accept4(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
     // SAFETY: as above.
-    noted_accept(unsafe { real::accept4(fd, from, length, flags) })
+    noted_accept(outward(|| unsafe { real::accept4(fd, from, length, flags) }))
 }
 
 fn noted_accept(fd: c_int) -> c_int {

@@ -17,6 +17,7 @@ pub mod mpi;
 pub mod mutex;
 pub mod needs;
 pub mod openmp;
+pub mod outward;
 pub mod process;
 pub mod pvm;
 pub mod random;

@@ -17,10 +17,11 @@ use libc::{
     EINTR, EINVAL, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_ERR, SIG_IGN, c_int, c_void, pid_t, pthread_t,
     sigaction as Action, sighandler_t, siginfo_t, sigset_t, sigval, timespec, ucontext_t,
 };
+use retake_engine::held::{self, Amid};
 use retake_engine::process::{self, mode};
 use retake_engine::thread::{self, Thread};
 use retake_engine::turn::{self, CANCELLED};
-use retake_engine::{end, held, report, signals};
+use retake_engine::{end, report, signals};
 use retake_tape::entry::{INSIDE, Signal};
 use retake_tape::op::Op;
 
@@ -192,11 +193,17 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                     if thread.busy > 0 && signals::defer(thread, signal, &mut *mask.cast()) {
                         return;
                     }
+                    // What comes meanwhile would take our own calls of the kernel for the program's.
+                    thread.begin();
                     asked::arm();
+                    if thread.is_just_outward() && held::amid(context) == Amid::Done {
+                        thread.outward.is_done = true;
+                    }
+                    thread.finish();
                     let Some(came) = held::comes(thread, signal, context) else { return };
                     signals::put_back(info, &came.signal.0, Some(came.signal.1));
-                    note(thread, came.signal.0);
                     was_held = came.was_held;
+                    note(thread, came.signal.0);
                 }
                 mode::REPLAY if !thread.live => match signals::to_run(thread, number as u8) {
                     Some(signal) => signals::put_back(info, &signal, None),
@@ -217,7 +224,10 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
             }
         }
         // The handler is the program's own code, wherever it interrupts.
-        let library = thread::current().map_or(0, |thread| core::mem::take(&mut thread.library));
+        let library = thread::current().map_or(0, |thread| {
+            thread.handlers += 1;
+            core::mem::take(&mut thread.library)
+        });
         match act.sa_sigaction {
             SIG_DFL | SIG_IGN => {}
             function if act.sa_flags & SA_SIGINFO != 0 => {
@@ -232,6 +242,7 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
         }
         if let Some(thread) = thread::current() {
             thread.library = library;
+            thread.handlers -= 1;
             // If the handler has been in a library, too, the short cut is on since it left that.
             if library > 0 {
                 thread.fast.store(thread::fast::NONE, core::sync::atomic::Ordering::Release);
@@ -254,12 +265,16 @@ unsafe fn by_default(thread: &Thread, number: c_int) {
     }
 }
 
-/// Notes a signal, and whether it came inside a call. Sleeps are no events, so those before it are counted.
+/// Notes a signal, and whether it came inside a call, or behind what that waited for. Sleeps, and calls that wait for the
+/// outside, are no events, so those before it are counted.
 fn note(thread: &mut Thread, signal: Signal) {
     thread.begin();
     let sleeps = thread.rests().sleeps;
     if sleeps > 0 {
         thread.slept(u64::from(sleeps));
+    }
+    if thread.is_outward() {
+        thread.came_inside(thread.outward.is_done);
     }
     let inside = if thread.inside > 0 { INSIDE } else { 0 };
     thread.signal(Signal { number: signal.number | inside, releases: thread.releases, ..signal });

@@ -10,6 +10,7 @@
 //! | Value | returns the value that was recorded |
 //! | Create | makes the real call; the child has the name that it had |
 //! | Signal | handlers run where they ran |
+//! | Outward | runs the handlers that ran inside; makes the real call, unless one of them ended it |
 //! | Note | makes the real call; it is told which input the program read |
 //! | Unhandled | makes the real call; its use is told |
 
@@ -82,6 +83,7 @@ pub mod mpi_apart;
 pub mod mpi_full;
 pub mod mutex;
 pub mod openmp;
+pub mod outward;
 pub mod process;
 pub mod pvm;
 pub mod rwlock;
