@@ -7,6 +7,7 @@
 // one who sends it before, so that it ends for every seed; SIGUSR2 and SIGRTMIN come at any time.
 #include "order.h"
 #include <errno.h>
+#include <poll.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,6 +20,7 @@ typedef struct {
     unsigned long long random, hash;
     int id;
     pthread_t handle;
+    int pipe[2];
     volatile sig_atomic_t answers, leaves;
     sigjmp_buf back;
 } Self;
@@ -76,7 +78,8 @@ static void wait_for_answer(Self *self) {
     int wanted = self->answers + 1, error;
     sigset_t before;
     siginfo_t info;
-    unsigned kind = pick(self, 6);
+    unsigned kind = pick(self, 8);
+    char byte;
     switch (kind) {
     case 0: // looks, without an event
         ask(self);
@@ -89,12 +92,18 @@ static void wait_for_answer(Self *self) {
             pthread_mutex_unlock(&mutexes[0].lock);
         }
         break;
-    case 1: case 2: // leaves the wait
+    case 1: case 2: case 6: // leaves the wait
         if (sigsetjmp(self->back, 1) == 0) {
             self->leaves = 1;
             ask(self);
-            for (;;) kind == 1 ? (void)sem_wait(&never) : (void)nanosleep(&long_time, NULL);
+            for (;;) kind == 1 ? sem_wait(&never) : kind == 2 ? nanosleep(&long_time, NULL) : (int)read(self->pipe[0], &byte, 1);
         }
+        break;
+    case 7: // lets it in, where others come, too, and counts how often
+        pthread_sigmask(SIG_BLOCK, &answer_only, &before);
+        ask(self);
+        while (self->answers < wanted) mix(&self->hash, (unsigned long long)(ppoll(NULL, 0, NULL, &before) + errno));
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
         break;
     case 3: // lets it in
         pthread_sigmask(SIG_BLOCK, &answer_only, &before);
@@ -116,7 +125,8 @@ static void one_step(Self *self) {
     Self *other = &selves[pick(self, (unsigned)threads)];
     unsigned at = pick(self, MUTEXES);
     int got;
-    switch (pick(self, 8)) {
+    char byte;
+    switch (pick(self, 9)) {
     case 0: case 1: wait_for_answer(self); break;
     case 2: pthread_kill(other->handle, SIGUSR2); break;
     case 3: mix(&self->hash, (unsigned long long)pthread_sigqueue(other->handle, SIGRTMIN, (union sigval){.sival_int = (int)pick(self, 1000)})); break;
@@ -128,6 +138,10 @@ static void one_step(Self *self) {
         mix(&self->hash, got ? 0ull : (unsigned long long)errno);
         break;
     case 5: usleep(pick(self, 30)); break;
+    case 8: // what there is to read is read, whatever comes
+        if (write(self->pipe[1], "x", 1) != 1) abort();
+        while (read(self->pipe[0], &byte, 1) != 1) mix(&self->hash, (unsigned long long)errno);
+        break;
     default:
         pthread_mutex_lock(&mutexes[at].lock);
         mix(&mutexes[at].hash, (unsigned long long)self->id);
@@ -163,6 +177,7 @@ int main(int argc, char **argv) {
     pthread_sigmask(SIG_SETMASK, &none, NULL);
     for (int i = 0; i < threads; i++) {
         selves[i].random = chance.random * (unsigned)(2 * i + 3) + 7, selves[i].id = i;
+        if (pipe(selves[i].pipe) != 0) return 1;
         pthread_create(&selves[i].handle, NULL, thread, &selves[i]);
     }
     pthread_barrier_wait(&barrier); // all handles are known
