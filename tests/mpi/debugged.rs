@@ -14,8 +14,10 @@ impl Jobs {
         let recorded =
             kit.record(Path::new(ALL[0].run), &["-np", "4", &program].map(str::to_string), &scratch.join("take"))?;
         must(recorded.ended == 0, "the recording failed", &recorded)?;
+        // A command that fails would end the script, and so the replay.
         let script = "retake-goto rank:0:20\ninfo retake\nretake-back 5\nprint i\n\
-                      break see\ncontinue\nprint source\ncontinue\nprint source\nretake-goto rank:2:1\n\
+                      break see\ncontinue\nprint source\ncontinue\nprint source\n\
+                      python\ntry: gdb.execute('retake-goto rank:2:1')\nexcept gdb.error as e: print(e)\nend\n\
                       delete\ncontinue\n";
         fs::write(scratch.join("script.gdb"), script).map_err(|e| e.to_string())?;
         let mut command = kit.retake(&scratch);

@@ -358,6 +358,7 @@ class Player:
         self.again = True
         try:
             if PLAN["attach"] and is_live() and not PLAN["held"]:
+                self.end()
                 gdb.execute("kill", to_string=True)
             self.begin(thread, event)
         finally:
@@ -366,14 +367,20 @@ class Player:
                 if point.is_valid():
                     point.enabled = True
 
+    def end(self):
+        """Ends what started the replay: first, since a launcher complains if it sees a rank end."""
+        if self.child is None:
+            return
+        try:
+            os.killpg(self.child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.child.wait()
+        self.child = None
+
     def attach(self):
         """Starts the whole replay beside gdb; the process asked for waits when it begins, and gdb attaches to it."""
-        if self.child is not None:
-            try:
-                os.killpg(self.child.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            self.child.wait()
+        self.end()
         self.child = subprocess.Popen(PLAN["launcher"], stdin=subprocess.DEVNULL, start_new_session=True)
         main = PLAN["attach"]
         while True:
