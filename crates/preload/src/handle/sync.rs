@@ -20,7 +20,6 @@ use retake_engine::thread::{self, Thread, waiting};
 use retake_engine::turn::{self, Turn};
 use retake_tape::op::Op;
 use retake_tape::rich;
-use retake_tape::session::flag;
 
 pub unsafe fn spin_lock(l: *mut pthread_spinlock_t, called: Called) -> c_int {
     let object = Meeting(l as usize);
@@ -267,8 +266,8 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
     // Its making may come to itself again. With one thread that throws; with several it waits for ever.
     // SAFETY: the program's guard.
-    let is_itself = thread.holds.has(guard as usize) && unsafe { guard_is_under_way(guard) };
-    if is_itself && !process::get().threaded {
+    let is_itself = || thread.holds.has(guard as usize) && unsafe { guard_is_under_way(guard) };
+    if !process::get().threaded && is_itself() {
         return call();
     }
     // SAFETY: the program's guard: its first byte says whether the variable is made.
@@ -296,19 +295,16 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
     if !is_made() {
         baton::again(Op::Once, guard as usize);
     }
-    if is_itself && thread.is_at_end() {
-        thread.step_at(Op::Once, guard as usize);
-        return call();
+    if thread.is_at_end() && !is_made() {
+        // Another makes it, or nobody did before the end.
+        if end::goes_on(thread) {
+            return call();
+        }
+        end::waits(thread, Op::Once, guard as usize, is_made);
+        return 0;
     }
     if !thread.makes(guard as i64) {
-        let wanted = Wanted { kind: want::ONCE, object: guard as usize, mark: 0 };
-        if process::get().has(flag::DEADLOCK) && !is_made() {
-            // SAFETY: this thread's own.
-            let own = unsafe { &*core::ptr::from_ref(thread) };
-            deadlock::blocking_for(own, Op::Once, wanted, || wait_outside(thread, is_made));
-        } else {
-            wait_outside(thread, is_made);
-        }
+        wait_outside(thread, is_made);
         return 0;
     }
     let Some(step) = thread.step(Op::Once) else { return call() };
