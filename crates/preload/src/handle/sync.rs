@@ -224,7 +224,7 @@ impl Drop for PutBack {
     fn drop(&mut self) {
         if let Some(thread) = thread::current() {
             if thread.once_ran {
-                thread.holds.remove(thread.once_control);
+                note_end(thread.once_control);
             }
             (thread.once, thread.once_control, thread.once_ran) = self.0;
         }
@@ -256,6 +256,16 @@ fn note_run(thread: &mut Thread, object: usize, result: i64) {
         thread.happened();
     }
     turn::tell(thread, Op::Once, thread.count(), object, 0, RAN);
+}
+
+/// What this thread ran once has come to its end, or was given up.
+fn note_end(object: usize) {
+    if let Some(thread) = turn::enter() {
+        turn::tell(thread, Op::OnceEnd, 0, object, 0, 0);
+    }
+    if let Some(thread) = thread::current() {
+        thread.holds.remove(object);
+    }
 }
 
 /// C++'s function-local variables: who makes one is an event. To find it made is none, because the compiled code looks
@@ -316,17 +326,13 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
 
 /// The variable is made, or could not be.
 pub unsafe fn guard_release(guard: *mut u8) {
-    if let Some(thread) = thread::current() {
-        thread.holds.remove(guard as usize);
-    }
+    note_end(guard as usize);
     // SAFETY: the program's guard.
     unsafe { real::__cxa_guard_release(guard) }
 }
 
 pub unsafe fn guard_abort(guard: *mut u8) {
-    if let Some(thread) = thread::current() {
-        thread.holds.remove(guard as usize);
-    }
+    note_end(guard as usize);
     // SAFETY: the program's guard.
     unsafe { real::__cxa_guard_abort(guard) }
 }
