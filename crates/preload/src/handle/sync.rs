@@ -288,7 +288,11 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
         // Whoever finds it made has no point here, and may come before it is.
         let may_go = || is_made() || !is_under_way() && schedule::runs_next() != Some(false);
         if !schedule::explores() && schedule::is_rich() {
-            lend::until(Op::Once, guard as usize, may_go);
+            lend::until(Op::Once, guard as usize, || may_go() || is_under_way());
+            if !may_go() {
+                let wanted = Wanted { kind: want::ONCE, object: guard as usize, mark: 0 };
+                deadlock::blocking_for(thread, Op::Once, wanted, || lend::until(Op::Once, guard as usize, may_go));
+            }
         }
         if !is_made() && (schedule::explores() || !is_under_way()) {
             schedule::before(Op::Once, guard as usize);
