@@ -314,7 +314,10 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
         if end::goes_on(thread) {
             return call();
         }
-        end::waits(thread, Op::Once, guard as usize, is_made);
+        // Where threads run one at a time, whoever makes it must have its turn first.
+        if !settled::is_on() || !settled::wait_softly(thread, is_made) {
+            end::waits(thread, Op::Once, guard as usize, is_made);
+        }
         return 0;
     }
     if !thread.makes(guard as i64) {
