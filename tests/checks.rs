@@ -13,6 +13,7 @@ const WRONG: &[(&str, &[&str])] = &[
     ("debug_deadlock", &["deadlock"]),
     ("end_deadlock_alarm", &["deadlock"]),
     ("end_deadlock_kill", &["deadlock"]),
+    ("end_deadlock_static", &["deadlock"]),
     ("mutex_relay", &["foreign unlock"]),
     ("mutex_signal", &["foreign unlock", "foreign unlock"]),
 ];

@@ -399,6 +399,15 @@ fn recorded_deadlocks_come_again() {
     }
 }
 
+/// So does one of static variables, which a thread waits for without a point.
+#[test]
+fn a_deadlock_of_static_variables_comes_again() {
+    let place = Place::new("static", "deadlock/static_both");
+    let dead = place.retake(&["record", "-q", "--on-deadlock", "stop", "-o", "take"], true);
+    assert_eq!(dead.ended, 122, "{}", dead.stderr);
+    follow_deadlock(&place);
+}
+
 /// Guards that are not inlined are told by the lines that make them, by the one who followed and by `retake check` alike.
 #[test]
 fn a_deadlock_of_guards_is_told_by_their_own_lines() {

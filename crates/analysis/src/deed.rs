@@ -7,6 +7,9 @@ use retake_tape::rich::Rich;
 const OWNER_DIED: i64 = 130;
 const TIMED_OUT: i64 = 110;
 
+/// What is run once is run by this thread.
+pub const RAN: i64 = 1;
+
 /// What is held by one thread, or by several readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {

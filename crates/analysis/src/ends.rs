@@ -5,6 +5,7 @@
 //!
 //! - a lock, if one who holds it (a mutex's holder, any reader in a writer's way) waits for ever or has ended;
 //! - a join, if the thread waits for ever;
+//! - what is run once, if whoever runs it waits for ever;
 //! - a condition, a barrier, a semaphore, if everybody waits for ever who could signal, arrive or post: all threads of the
 //!   process; those of other processes too if they used a condition at that address, and always for semaphores.
 //!
@@ -84,6 +85,9 @@ impl<'a> Ends<'a> {
         if let Some((lock, mode)) = want.lock {
             return self.holders(lock, mode);
         }
+        if want.op == Op::Once {
+            return self.runners(self.walk.who[thread].process, want.object);
+        }
         if want.op == Op::ThreadJoin
             && let Some(joined) = self.walk.by_handle(self.walk.who[thread].process, want.object)
             && self.stuck.contains(&joined)
@@ -101,6 +105,12 @@ impl<'a> Ends<'a> {
             for_ever.then_some(Obstacle::Holder { taken: held.mark, ended })
         });
         in_the_way.collect()
+    }
+
+    fn runners(&self, process: usize, object: u64) -> Vec<Obstacle> {
+        let stuck = self.stuck.iter().filter(|at| self.walk.who[**at].process == process);
+        let runs = stuck.flat_map(|at| &self.walk.states[*at].runs).filter(|(running, _)| *running == object);
+        runs.map(|(_, since)| Obstacle::Holder { taken: *since, ended: false }).collect()
     }
 
     fn waiter(&self, thread: usize) -> Option<Waiter> {

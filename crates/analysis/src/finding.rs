@@ -67,7 +67,7 @@ pub struct Waiter {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// A thread that holds the lock, since `taken`; `ended` if it cannot release it any more.
+    /// A thread that holds the lock, or runs what is run once, since `taken`; `ended` if it cannot release it any more.
     Holder { taken: Mark, ended: bool },
     /// A thread that is to be joined and does not end.
     Joined { thread: usize },

@@ -1,6 +1,7 @@
 //! Small histories written as words, and what is found in them: each finding, and what only looks like it.
 
 use super::*;
+use crate::deed::RAN;
 use crate::walk::Who;
 use retake_tape::op::Op;
 use retake_tape::rich::{PCS, Rich, WAITS};
@@ -17,6 +18,7 @@ fn notes(script: &str) -> (Vec<Who>, Vec<Note>) {
         let thread: usize = words.next().unwrap().parse().unwrap();
         let (word, object) = (words.next().unwrap(), words.next().unwrap_or("0"));
         let (word, result) = word.strip_suffix('!').map_or((word, 0), |word| (word, WAITS));
+        let result = if word == "runs" { RAN } else { result };
         let op = match word {
             "lock" => Op::MutexLock,
             "try" => Op::MutexTry,
@@ -30,6 +32,8 @@ fn notes(script: &str) -> (Vec<Who>, Vec<Note>) {
             "post" => Op::SemPost,
             "down" => Op::SemWait,
             "meet" => Op::Barrier,
+            "once" | "runs" => Op::Once,
+            "ran" => Op::OnceEnd,
             "create" => Op::ThreadCreate,
             "start" => Op::ThreadStart,
             "end" => Op::ThreadEnd,
@@ -312,4 +316,14 @@ fn a_mutex_is_unlocked_by_who_locked_it() {
     let again = "1 lock a; 2 unlock a; 1 lock a; 2 unlock a";
     assert_eq!(found(again), "foreign 2@1 1@0 1\n");
     assert_eq!(found("1 lock a; 1 unlock a; 2 unlock a"), "");
+}
+
+#[test]
+fn what_runs_once_may_be_in_a_circle() {
+    assert_eq!(found("1 runs a; 2 lock m; 1 lock! m; 2 once! a"), "deadlock 1@2<2@1 2@3<1@0 / \n");
+    assert_eq!(found("1 runs a; 2 runs b; 1 once! b; 2 once! a"), "deadlock 1@2<2@1 2@3<1@0 / \n");
+    assert_eq!(found("1 runs a; 1 once! a"), "deadlock 1@1<1@0 / \n");
+    // It has come to its end, or comes to it.
+    assert_eq!(found("1 runs a; 1 ran a; 2 lock m; 1 lock! m; 2 once! a"), "");
+    assert_eq!(found("1 runs a; 2 once! a"), "");
 }

@@ -4,7 +4,7 @@
 //! a version that starts anew (memory that was used again without a call) makes another of it.
 
 use crate::clocks::Clocks;
-use crate::deed::{Deed, Kind, Mode, has_mutex, is_obtained};
+use crate::deed::{Deed, Kind, Mode, RAN, has_mutex, is_obtained};
 use crate::finding::{Finding, Mark};
 use crate::history::Note;
 use crate::order::{Held, Order};
@@ -49,6 +49,8 @@ pub struct Want {
 #[derive(Default)]
 pub struct State {
     pub held: Vec<Holding>,
+    /// What it runs once, and since which note.
+    pub runs: Vec<(u64, Mark)>,
     pub want: Option<Want>,
     pub ended: bool,
     joined: bool,
@@ -127,6 +129,8 @@ impl Walk {
                 }
                 Op::ThreadCreate => self.clocks.created(thread, number, rich.version),
                 Op::ThreadStart => self.handles.entry((process, rich.version)).or_default().push(thread),
+                Op::Once if rich.result == RAN => self.states[thread].runs.push((rich.object, mark)),
+                Op::OnceEnd => self.states[thread].runs.retain(|(object, _)| *object != rich.object),
                 Op::Barrier => self.meet(note),
                 Op::ThreadEnd => self.states[thread].ended = true,
                 Op::ThreadJoin | Op::ThreadTryJoin if rich.result == 0 => self.join(note),

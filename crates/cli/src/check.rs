@@ -204,14 +204,15 @@ impl Notes {
                 format!("threads {} wait {reason}", self.list(all.iter().map(|waiter| waiter.wants.thread)))
             }
         };
-        let first = waiters.iter().map(|waiter| (format!("{} waits", self.thread(waiter.wants.thread)), lines(waiter)));
+        let first =
+            waiters.iter().map(|waiter| (format!("{} waits", self.thread(waiter.wants.thread)), self.lines(waiter)));
         let paragraphs = first.chain(behind.iter().map(|waiter| self.waits(waiter))).collect();
         Told { kind: "waits for ever", sentence, paragraphs }
     }
 
     /// What a thread waits for, where, and since when that is taken.
     fn waits(&self, waiter: &Waiter) -> (String, Vec<(String, Mark)>) {
-        (format!("{} waits {}", self.thread(waiter.wants.thread), self.reason(waiter)), lines(waiter))
+        (format!("{} waits {}", self.thread(waiter.wants.thread), self.reason(waiter)), self.lines(waiter))
     }
 
     fn reason(&self, waiter: &Waiter) -> String {
@@ -220,6 +221,9 @@ impl Notes {
         match waiter.behind.first() {
             Some(Obstacle::Holder { ended: true, taken }) => {
                 format!("for {object}, taken by {}, which has ended", self.name(taken.thread))
+            }
+            Some(Obstacle::Holder { taken, .. }) if self.is_once(*taken) => {
+                format!("for the end of what runs once, {object}, run by {}", self.name(taken.thread))
             }
             Some(Obstacle::Holder { .. }) => {
                 let verb = if holders.len() > 1 { "have" } else { "has" };
@@ -233,6 +237,21 @@ impl Notes {
                 _ => format!("for {object}"),
             },
         }
+    }
+
+    fn is_once(&self, mark: Mark) -> bool {
+        self.details.get(&mark).is_some_and(|detail| detail.op == Op::Once)
+    }
+
+    /// Where it waits, and where what it waits for was taken.
+    fn lines(&self, waiter: &Waiter) -> Vec<(String, Mark)> {
+        let mut lines = vec![at("at", waiter.wants)];
+        for obstacle in &waiter.behind {
+            if let Obstacle::Holder { taken, .. } = obstacle {
+                lines.push(at(if self.is_once(*taken) { "run" } else { "taken" }, *taken));
+            }
+        }
+        lines
     }
 
     fn lock_order(&self, links: &mut [Link], alike: usize) -> Told {
@@ -303,17 +322,6 @@ impl Notes {
     }
 }
 
-/// Where it waits, and where what it waits for was taken.
-fn lines(waiter: &Waiter) -> Vec<(String, Mark)> {
-    let mut lines = vec![at("at", waiter.wants)];
-    for obstacle in &waiter.behind {
-        if let Obstacle::Holder { taken, .. } = obstacle {
-            lines.push(at("taken", *taken));
-        }
-    }
-    lines
-}
-
 fn at(what: &str, mark: Mark) -> (String, Mark) {
     (what.to_owned(), mark)
 }
@@ -327,6 +335,7 @@ fn described(kind: &str, name: String) -> String {
         "spin" => "spinlock",
         "omplock" => "OpenMP lock",
         "critical" => "critical section",
+        "once" => return name,
         kind => kind,
     };
     format!("{noun} {name}")

@@ -71,7 +71,7 @@ pub fn kind(op: Op) -> &'static str {
         20..=29 => "rwlock",
         30..=34 => "spin",
         35 => "barrier",
-        36 => "once",
+        36..=37 => "once",
         40..=49 => "sem",
         50..=59 => "thread",
         60..=61 => "critical",

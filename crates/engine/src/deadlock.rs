@@ -286,8 +286,9 @@ impl Drop for Back<'_> {
     }
 }
 
-/// Replay: `thread` has come to the end of its tape, wanting an object that it did not get before the deadlock.
-pub fn at_end(thread: &Thread, op: Op, object: usize) {
+/// Replay: `thread` has come to the end of its tape, wanting an object that it did not get before the deadlock. Returns what
+/// it wanted before, which a handler of it has interrupted.
+pub fn at_end(thread: &Thread, op: Op, object: usize) -> Option<Wanted> {
     let kind = match op {
         Op::MutexLock => want::MUTEX,
         Op::RwRead => want::READ,
@@ -298,10 +299,16 @@ pub fn at_end(thread: &Thread, op: Op, object: usize) {
         Op::Barrier => want::BARRIER,
         Op::Once => want::ONCE,
         Op::SpinLock => want::SPIN,
-        _ => return,
+        _ => return None,
     };
-    let mark = mark(kind, object, thread);
+    let (before, mark) = (thread.want.get(), mark(kind, object, thread));
     publish(thread, op, Wanted { kind, object, mark });
+    Some(before)
+}
+
+/// Replay: what `thread` wanted there has come.
+pub fn has_come(thread: &Thread, before: Wanted) {
+    drop(Back { thread, before });
 }
 
 /// Says that `thread` wants something and looks whether that is the end.

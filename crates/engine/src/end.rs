@@ -30,37 +30,64 @@ const GRACE_NS: i64 = 3_000_000_000;
 
 /// `thread` wants an event behind the end of its tape: `op` on `object`. Returns only if it is to go on without a tape.
 pub fn reached(thread: &mut Thread, op: Op, object: usize) {
-    let process = process::get();
-    let policy = process.session().map_or(at_end::STOP, |session| session.at_end.load(Relaxed));
-    if policy == at_end::LIVE {
+    if !goes_on(thread) {
+        waits(thread, op, object, || false);
+    }
+}
+
+/// Whether `thread`, which has played its tape, is to go on without one; it does from here on.
+pub fn goes_on(thread: &mut Thread) -> bool {
+    let is_live = policy() == at_end::LIVE;
+    if is_live {
         thread.live = true;
         thread.fast.store(0, Release);
-        return;
     }
+    is_live
+}
+
+fn policy() -> u32 {
+    process::get().session().map_or(at_end::STOP, |session| session.at_end.load(Relaxed))
+}
+
+/// `thread` has played its tape and waits for `object`, until it has come or the process ends as it ended then.
+pub fn waits(thread: &mut Thread, op: Op, object: usize, has_come: impl Fn() -> bool) {
+    let process = process::get();
     turn::tell(thread, op, 0, object, 0, rich::WAITS);
     thread.waits_for(waiting::END, 0, 0);
-    if process.has(flag::DEADLOCK) {
-        deadlock::at_end(thread, op, object);
-    }
+    let before = if process.has(flag::DEADLOCK) { deadlock::at_end(thread, op, object) } else { None };
     settled::leaves(thread);
     // The program's timers go on; handling their signals would look like work for ever.
-    signals::hold_timers();
+    let mask = signals::hold_timers();
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
-    loop {
+    while !has_come() {
         sys::sleep_ns(STEP_NS);
-        // Whoever killed it then may do so now, unless somebody wants to look first.
-        if all_played(process) && all_told(process) && !stops::looks_at_end() {
-            process::tell_fate(fate::PLAYED);
-        }
-        if policy == at_end::STOP && !by_itself() {
-            watch::looks(thread, started);
-            let quiet = all_told(process) && watch::still_ns() > QUIET_NS;
-            if all_played(process) && ranks::all_played() && quiet && stops::at_end(thread) {
-                finish(process);
-            }
-        } else if policy == at_end::STOP {
-            watch::look(thread, started);
-        }
+        look(thread, started);
+    }
+    signals::release(mask);
+    if let Some(before) = before {
+        deadlock::has_come(thread, before);
+    }
+    thread.waits_for(waiting::NOT, 0, 0);
+    settled::behind();
+}
+
+/// A thread at the end of its tape, which has waited there since `started`, looks whether that is the end of the process.
+fn look(thread: &mut Thread, started: i64) {
+    let process = process::get();
+    // Whoever killed it then may do so now, unless somebody wants to look first.
+    if all_played(process) && all_told(process) && !stops::looks_at_end() {
+        process::tell_fate(fate::PLAYED);
+    }
+    if policy() != at_end::STOP {
+        return;
+    }
+    if by_itself() {
+        return watch::look(thread, started);
+    }
+    watch::looks(thread, started);
+    let quiet = all_told(process) && watch::still_ns() > QUIET_NS;
+    if all_played(process) && ranks::all_played() && quiet && stops::at_end(thread) {
+        finish(process);
     }
 }
 

@@ -376,28 +376,38 @@ pub fn reset() {
 }
 
 impl Meeting {
+    fn head(&self) -> &'static AtomicPtr<Row> {
+        &HEADS[(self.0 >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (usize::BITS - 15)]
+    }
+
+    #[inline]
     fn row(&self) -> Option<&'static Row> {
-        let head = &HEADS[(self.0 >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (usize::BITS - 15)];
-        let find = || {
-            let mut at = head.load(Acquire);
-            // SAFETY: rows are never freed.
-            while let Some(row) = unsafe { at.as_ref() } {
-                if row.address.load(Relaxed) == self.0 {
-                    return Some(row);
-                }
-                at = row.next.load(Acquire);
+        self.find().or_else(|| self.make())
+    }
+
+    #[inline]
+    fn find(&self) -> Option<&'static Row> {
+        let mut at = self.head().load(Acquire);
+        // SAFETY: rows are never freed.
+        while let Some(row) = unsafe { at.as_ref() } {
+            if row.address.load(Relaxed) == self.0 {
+                return Some(row);
             }
-            None
-        };
-        find().or_else(|| {
-            LOCK.with(|| {
-                find().or_else(|| {
-                    let row = new_row()?;
-                    row.address.store(self.0, Relaxed);
-                    row.next.store(head.load(Relaxed), Relaxed);
-                    head.store(core::ptr::from_ref(row).cast_mut(), Release);
-                    Some(row)
-                })
+            at = row.next.load(Acquire);
+        }
+        None
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make(&self) -> Option<&'static Row> {
+        LOCK.with(|| {
+            self.find().or_else(|| {
+                let (head, row) = (self.head(), new_row()?);
+                row.address.store(self.0, Relaxed);
+                row.next.store(head.load(Relaxed), Relaxed);
+                head.store(core::ptr::from_ref(row).cast_mut(), Release);
+                Some(row)
             })
         })
     }

@@ -143,7 +143,8 @@ impl Thread {
         self.put(ROOM, |context, to, event| unsafe { write::signal(context, to, event, signal) });
     }
 
-    /// This thread's latest use of a stream comes after so many uses by `thread`.
+    /// This thread's latest use of a stream comes after so many uses by `thread`. Most come after the thread's own.
+    #[inline(never)]
     pub fn after(&mut self, thread: u32, uses: u64) {
         let own = self.uses;
         // SAFETY: `put` gives the room.

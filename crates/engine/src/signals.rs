@@ -186,10 +186,10 @@ pub fn hold() -> u64 {
     set_mask(libc::SIG_BLOCK, blockable())
 }
 
-/// Keeps the signals of timers away.
-pub fn hold_timers() {
+/// Keeps the signals of timers away. Returns the mask before.
+pub fn hold_timers() -> u64 {
     let timers = [libc::SIGALRM, libc::SIGVTALRM, libc::SIGPROF].into_iter().chain(34..=64);
-    set_mask(libc::SIG_BLOCK, timers.fold(0, |set, number| set | 1u64 << (number - 1)));
+    set_mask(libc::SIG_BLOCK, timers.fold(0, |set, number| set | 1u64 << (number - 1)))
 }
 
 /// Puts the mask back.

@@ -44,6 +44,7 @@ ops! {
     SpinUnlock = 32 "unlock spinlock",
     Barrier = 35 "wait at barrier",
     Once = 36 "once",
+    OnceEnd = 37 "end of once",
     SemWait = 40 "wait for semaphore",
     SemTry = 41 "try semaphore",
     SemTimed = 42 "wait for semaphore with time-out",

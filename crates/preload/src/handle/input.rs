@@ -15,6 +15,7 @@ use retake_tape::entry::note;
 static SEEN: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
 const LONGEST: usize = 512;
 
+/// Programs open the same files again and again: that is all that such a call costs.
 fn note_once(what: u8, words: &[u8]) {
     let is_kept = what == note::NOT_ALONE && contents::are_kept();
     if !turn::recording() && !is_kept {
@@ -22,8 +23,22 @@ fn note_once(what: u8, words: &[u8]) {
     }
     let hash = hash_of(what, words);
     let (cell, bit) = (&SEEN[(hash >> 20) as usize % SEEN.len()], 1 << (hash >> 58));
-    // Programs open the same files again and again. Whether memory is borrowed asks the kernel, so that comes last.
-    if cell.load(Relaxed) & bit != 0 || words.starts_with(b"/proc/") || words.starts_with(b"/sys/") || is_borrowed() {
+    if cell.load(Relaxed) & bit == 0 {
+        note_first(what, words, is_kept, cell, bit);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn note_first(what: u8, words: &[u8], is_kept: bool, cell: &AtomicU64, bit: u64) {
+    let before = errno::get();
+    note_unless_seen(what, words, is_kept, cell, bit);
+    errno::set(before);
+}
+
+fn note_unless_seen(what: u8, words: &[u8], is_kept: bool, cell: &AtomicU64, bit: u64) {
+    // Whether memory is borrowed asks the kernel, so that comes last.
+    if words.starts_with(b"/proc/") || words.starts_with(b"/sys/") || is_borrowed() {
         return;
     }
     if cell.fetch_or(bit, Relaxed) & bit != 0 {
@@ -43,7 +58,7 @@ fn note_once(what: u8, words: &[u8]) {
     }
 }
 
-/// Eight bytes at a time.
+/// Eight bytes at a time; of the last ones some may count twice.
 fn hash_of(what: u8, words: &[u8]) -> u64 {
     let mix = |hash: u64, part: u64| (hash ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
     let (mut hash, mut rest) = (mix(words.len() as u64, what.into()), words);
@@ -51,35 +66,32 @@ fn hash_of(what: u8, words: &[u8]) -> u64 {
         hash = mix(hash, u64::from_le_bytes(*eight));
         rest = more;
     }
-    let last = rest.iter().fold(0, |part, byte| part << 8 | u64::from(*byte));
+    let last = match words.last_chunk::<8>() {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => rest.iter().fold(0, |part, byte| part << 8 | u64::from(*byte)),
+    };
     mix(hash, last).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 /// Tells that the program uses something that is not replayed.
 pub fn note_unsupported(words: &[u8]) {
-    let before = errno::get();
     // SAFETY: the header is mapped while recording.
     if let Some(header) = unsafe { process::get().tape.header().as_ref() } {
         header.unsupported.store(1, Relaxed);
     }
     note_once(note::UNSUPPORTED, words);
-    errno::set(before);
 }
 
 /// Tells that the program uses something without which the process cannot be replayed alone.
 pub fn note_not_alone(words: &[u8]) {
-    let before = errno::get();
     note_once(note::NOT_ALONE, words);
-    errno::set(before);
 }
 
 unsafe fn note_file(path: *const c_char) {
-    let before = errno::get();
     if !path.is_null() {
         // SAFETY: the program's string.
         note_once(note::FILE, unsafe { CStr::from_ptr(path) }.to_bytes());
     }
-    errno::set(before);
 }
 
 fn reads(flags: c_int) -> bool {
@@ -149,9 +161,7 @@ pub unsafe fn freopen(path: *const c_char, how: *const c_char, f: *mut FILE) -> 
 pub unsafe fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
     // SAFETY: as above.
     let result = unsafe { real::connect(fd, to, length) };
-    let before = errno::get();
     note_once(note::SOCKET, b"a connection that the program made");
-    errno::set(before);
     result
 }
 
@@ -166,10 +176,8 @@ pub unsafe fn accept4(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, fl
 }
 
 fn noted_accept(fd: c_int) -> c_int {
-    let before = errno::get();
     if fd >= 0 {
         note_once(note::SOCKET, b"a connection that the program accepted");
     }
-    errno::set(before);
     fd
 }

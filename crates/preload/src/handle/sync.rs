@@ -20,7 +20,6 @@ use retake_engine::thread::{self, Thread, waiting};
 use retake_engine::turn::{self, Turn};
 use retake_tape::op::Op;
 use retake_tape::rich;
-use retake_tape::session::flag;
 
 pub unsafe fn spin_lock(l: *mut pthread_spinlock_t, called: Called) -> c_int {
     let object = Meeting(l as usize);
@@ -225,7 +224,7 @@ impl Drop for PutBack {
     fn drop(&mut self) {
         if let Some(thread) = thread::current() {
             if thread.once_ran {
-                thread.holds.remove(thread.once_control);
+                note_end(thread.once_control);
             }
             (thread.once, thread.once_control, thread.once_ran) = self.0;
         }
@@ -259,6 +258,16 @@ fn note_run(thread: &mut Thread, object: usize, result: i64) {
     turn::tell(thread, Op::Once, thread.count(), object, 0, RAN);
 }
 
+/// What this thread ran once has come to its end, or was given up.
+fn note_end(object: usize) {
+    if let Some(thread) = turn::enter() {
+        turn::tell(thread, Op::OnceEnd, 0, object, 0, 0);
+    }
+    if let Some(thread) = thread::current() {
+        thread.holds.remove(object);
+    }
+}
+
 /// C++'s function-local variables: who makes one is an event. To find it made is none, because the compiled code looks
 /// for itself before it calls.
 pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
@@ -267,8 +276,8 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
     // Its making may come to itself again. With one thread that throws; with several it waits for ever.
     // SAFETY: the program's guard.
-    let is_itself = thread.holds.has(guard as usize) && unsafe { guard_is_under_way(guard) };
-    if is_itself && !process::get().threaded {
+    let is_itself = || thread.holds.has(guard as usize) && unsafe { guard_is_under_way(guard) };
+    if !process::get().threaded && is_itself() {
         return call();
     }
     // SAFETY: the program's guard: its first byte says whether the variable is made.
@@ -279,7 +288,11 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
         // Whoever finds it made has no point here, and may come before it is.
         let may_go = || is_made() || !is_under_way() && schedule::runs_next() != Some(false);
         if !schedule::explores() && schedule::is_rich() {
-            lend::until(Op::Once, guard as usize, may_go);
+            lend::until(Op::Once, guard as usize, || may_go() || is_under_way());
+            if !may_go() {
+                let wanted = Wanted { kind: want::ONCE, object: guard as usize, mark: 0 };
+                deadlock::blocking_for(thread, Op::Once, wanted, || lend::until(Op::Once, guard as usize, may_go));
+            }
         }
         if !is_made() && (schedule::explores() || !is_under_way()) {
             schedule::before(Op::Once, guard as usize);
@@ -296,19 +309,19 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
     if !is_made() {
         baton::again(Op::Once, guard as usize);
     }
-    if is_itself && thread.is_at_end() {
-        thread.step_at(Op::Once, guard as usize);
-        return call();
+    if thread.is_at_end() && !is_made() {
+        // Another makes it, or nobody did before the end.
+        if end::goes_on(thread) {
+            return call();
+        }
+        // Where threads run one at a time, whoever makes it must have its turn first.
+        if !settled::is_on() || !settled::wait_softly(thread, is_made) {
+            end::waits(thread, Op::Once, guard as usize, is_made);
+        }
+        return 0;
     }
     if !thread.makes(guard as i64) {
-        let wanted = Wanted { kind: want::ONCE, object: guard as usize, mark: 0 };
-        if process::get().has(flag::DEADLOCK) && !is_made() {
-            // SAFETY: this thread's own.
-            let own = unsafe { &*core::ptr::from_ref(thread) };
-            deadlock::blocking_for(own, Op::Once, wanted, || wait_outside(thread, is_made));
-        } else {
-            wait_outside(thread, is_made);
-        }
+        wait_outside(thread, is_made);
         return 0;
     }
     let Some(step) = thread.step(Op::Once) else { return call() };
@@ -320,17 +333,13 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
 
 /// The variable is made, or could not be.
 pub unsafe fn guard_release(guard: *mut u8) {
-    if let Some(thread) = thread::current() {
-        thread.holds.remove(guard as usize);
-    }
+    note_end(guard as usize);
     // SAFETY: the program's guard.
     unsafe { real::__cxa_guard_release(guard) }
 }
 
 pub unsafe fn guard_abort(guard: *mut u8) {
-    if let Some(thread) = thread::current() {
-        thread.holds.remove(guard as usize);
-    }
+    note_end(guard as usize);
     // SAFETY: the program's guard.
     unsafe { real::__cxa_guard_abort(guard) }
 }
