@@ -104,44 +104,69 @@ impl Jobs {
     /// Two hosts with file systems of their own: their tapes are brought back, and the take is replayed here. Then one of
     /// them is lost.
     pub fn hosts_apart(&self, mpi: Mpi) -> Said {
-        let (mut kit, scratch, program) = self.with_hosts(mpi, "hosts_apart")?;
+        let steps = "$retake record -o own/take -- $job >recorded\nls own/take\n\
+                     for i in 1 2; do $retake replay own/take >replayed; cmp recorded replayed; done\n\
+                     ./rsh nodeb ls $PWD/own\n\
+                     echo 'case $1 in cd*) exit 255;; esac' >lost\n$retake record -o own/second -- $job >/dev/null\n";
+        let outcome = self.with_hosts_apart(mpi, "hosts_apart", steps)?;
+        let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+        let whole = "rank:0.tape\nrank:1.tape\nrank:2.tape\nrank:3.tape\ntake.json\n";
+        must(outcome.ended == 0 && text == format!("{whole}cache\n"), "the tapes were not brought together", &outcome)?;
+        let library = if mpi.name.contains("openmpi") { "Open MPI" } else { "MPICH" };
+        let lost = outcome.stderr.contains("to nodeb ended with exit status: 255; what was recorded there is missing");
+        let told = outcome.stderr.contains(&format!("2 of 4 ranks of {library} left no tape here (2, 3)"));
+        must(lost && told, "the lost host is not told", &outcome)
+    }
+
+    /// A remote shell that does nothing any more when tapes are wanted, and one that asks for a password on the terminal that
+    /// there is: both are given up, the job ends as it ended, and what others recorded is kept.
+    pub fn hosts_that_do_not_answer(&self) -> Said {
+        let steps = "echo 'case $1 in cd*) sleep 300;; esac' >lost\n\
+                     $retake record --patience 3 -o own/first -- $job >/dev/null\nls own/first\n\
+                     echo 'exec </dev/tty || exit 255; read word; exit 255' >lost\n\
+                     mkfifo never; exec 9<>never\n\
+                     script -qec \"$retake record --patience 600 -o own/second -- $job\" /dev/null <&9 >&2\nls own/second\n";
+        let outcome = self.with_hosts_apart(ALL[0], "hosts_that_do_not_answer", steps)?;
+        let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+        let others = "rank:0.tape\nrank:1.tape\ntake.json\n".repeat(2);
+        must(outcome.ended == 0 && text == others, "what others recorded is not kept", &outcome)?;
+        let hangs = "rsh to nodeb did nothing for 3 seconds; what was recorded there is missing";
+        let next = "rsh nodeb true, which must not ask for anything";
+        let told = outcome.stderr.contains(hangs) && outcome.stderr.contains(next);
+        must(told, "a shell that does nothing is not told", &outcome)?;
+        let told = outcome.stderr.contains("own/second, and cannot be given it: ");
+        must(told, "a shell that asks is not told", &outcome)
+    }
+
+    /// Runs `steps` with two hosts that have file systems of their own. `$retake` and `$job` stand for themselves, a file
+    /// `lost` for what nodeb does instead when we want something of it ourselves.
+    fn with_hosts_apart(&self, mpi: Mpi, name: &str, steps: &str) -> Result<Outcome, String> {
+        let (mut kit, scratch, program) = self.with_hosts(mpi, name)?;
         // Two ranks on each.
         kit.environment.retain(|(name, _)| !name.ends_with("mapping_policy"));
         let here = scratch.display();
         let host =
             format!("hostname $1; mount -t tmpfs none {here}/own; echo $$ >new.$1; mv new.$1 pid.$1; exec sleep 300\n");
         write(&scratch, "host", &host)?;
-        // When nodeb is lost, it no longer answers to those who want its tapes.
         let remote = format!(
             "#!/bin/sh\n[ \"$1\" != -x ] || shift\nhost=$1; shift\n\
-             case \"$host $*\" in \"nodeb cd \"*) [ ! -e {here}/lost ] || exit 255;; esac\n\
+             case \"$host $1\" in \"nodeb cd \"*|\"nodeb cat \"*) [ ! -e {here}/lost ] || . {here}/lost;; esac\n\
              exec nsenter -m -u -t $(cat {here}/pid.$host) env -i HOME=/ PATH=/usr/bin:/bin OMPI_ALLOW_RUN_AS_ROOT=1 \
              OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 sh -c \"cd /; $*\"\n"
         );
         write(&scratch, "rsh", &remote)?;
         let (retake, run_by) = (env!("CARGO_BIN_EXE_retake"), mpi.run);
-        let (library, reach) = match mpi.name {
-            "mpich" | "mpich5" => ("MPICH", format!("-launcher-exec {here}/rsh -hosts")),
-            _ => ("Open MPI", format!("--mca plm_rsh_agent {here}/rsh --host")),
+        let reach = match mpi.name {
+            "mpich" | "mpich5" => format!("-launcher-exec {here}/rsh -hosts"),
+            _ => format!("--mca plm_rsh_agent {here}/rsh --host"),
         };
-        let job = format!("{run_by} {reach} nodea:2,nodeb:2 -np 4 {program}");
         let script = format!(
-            "set -e\nmount --bind {here}/hosts /etc/hosts\nhostname here\nmkdir own\n\
+            "set -e\nretake={retake}\njob='{run_by} {reach} nodea:2,nodeb:2 -np 4 {program}'\nmount --bind {here}/hosts /etc/hosts\nhostname here\nmkdir own\n\
              for host in nodea nodeb; do unshare -m -u sh host $host & done\n\
              trap 'kill $(cat pid.nodea pid.nodeb)' EXIT\n\
-             until [ -e pid.nodea ] && [ -e pid.nodeb ]; do sleep 0.1; done\n\
-             {retake} record -o own/take -- {job} >recorded\nls own/take\n\
-             for i in 1 2; do {retake} replay own/take >replayed; cmp recorded replayed; done\n\
-             ./rsh nodeb ls {here}/own\n\
-             >lost\n{retake} record -o own/second -- {job} >/dev/null\n"
+             until [ -e pid.nodea ] && [ -e pid.nodeb ]; do sleep 0.1; done\n{steps}"
         );
         let places = [("XDG_STATE_HOME", "own/state"), ("XDG_CACHE_HOME", "own/cache")];
-        let outcome = apart(&kit, &scratch, &script, &places)?;
-        let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
-        let whole = "rank:0.tape\nrank:1.tape\nrank:2.tape\nrank:3.tape\ntake.json\n";
-        must(outcome.ended == 0 && text == format!("{whole}cache\n"), "the tapes were not brought together", &outcome)?;
-        let lost = outcome.stderr.contains("to nodeb ended with exit status: 255; what was recorded there is missing");
-        let told = outcome.stderr.contains(&format!("2 of 4 ranks of {library} left no tape here (2, 3)"));
-        must(lost && told, "the lost host is not told", &outcome)
+        apart(&kit, &scratch, &script, &places)
     }
 }

@@ -54,6 +54,7 @@ pub fn tests(root: &Path) -> Vec<Test> {
     for mpi in [ALL[0], ALL[1], FIVES[0], FIVES[1]] {
         add(format!("ranks_on_hosts_apart_{}", mpi.name), Box::new(move |jobs| jobs.hosts_apart(mpi)));
     }
+    add("ranks_on_hosts_that_do_not_answer".into(), Box::new(Jobs::hosts_that_do_not_answer));
     for mpi in ALL {
         add(format!("killed_rank_{}", mpi.name), Box::new(move |jobs| jobs.killed_rank(mpi)));
     }

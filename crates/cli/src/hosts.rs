@@ -18,19 +18,22 @@
 
 use crate::facts::FILE as FACTS;
 use crate::launcher::{self, Kind};
+use crate::reach::Reach;
 use crate::session::Mapped;
 use crate::status::{Context, Failure, Result, Status, plain, say};
 use crate::words::shell;
 use crate::{Ending, launch, shim};
 use retake_tape::session::{FILE as SESSION, HOSTS, Session, TAPE_ENDING, flag, hosts, variable};
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{Read, Seek};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::time::Duration;
 
 /// Our remote shell, as the launcher calls it.
 pub const PROGRAM: &str = "reach-host";
@@ -161,35 +164,6 @@ pub struct Args {
     words: Vec<OsString>,
 }
 
-/// A remote shell, and the host that it is to reach.
-struct Reach {
-    agent: Vec<OsString>,
-    host: OsString,
-}
-
-impl Reach {
-    fn command(&self) -> Command {
-        let mut command = Command::new(&self.agent[0]);
-        // What it starts there need not find our library.
-        command.args(&self.agent[1..]).arg(&self.host).env_remove(variable::PRELOAD);
-        command
-    }
-
-    fn words(&self) -> String {
-        self.host.to_string_lossy().into_owned()
-    }
-
-    /// Why it did not work, if it did not.
-    fn must(&self, ended: std::io::Result<std::process::ExitStatus>) -> Result<()> {
-        let shell = self.agent[0].to_string_lossy().into_owned();
-        match ended {
-            Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(Failure::own(format!("{shell} to {} ended with {status}", self.words()))),
-            Err(error) => Err(Failure::own(format!("{shell} to {}: {}", self.words(), plain(&error)))),
-        }
-    }
-}
-
 /// `retake reach-host`: gives a host what it needs, and becomes the launcher's own remote shell.
 pub fn main(args: Args) -> Result<Ending> {
     if args.many == 0 || args.words.len() <= args.many {
@@ -201,19 +175,27 @@ pub fn main(args: Args) -> Result<Ending> {
     if rest.is_empty() {
         return Err(Failure::own(format!("{PROGRAM}: no host")));
     }
-    let reach = Reach { agent: agent.to_vec(), host: rest[0].clone() };
     let preload = std::env::var_os(variable::PRELOAD).unwrap_or_default();
     let is_ours = |path: &&[u8]| path.windows(shim::START.len()).any(|part| part == shim::START.as_bytes());
     let ours = preload.as_bytes().split(|byte| b": ".contains(byte)).find(is_ours);
     let shim = Path::new(OsStr::from_bytes(ours.unwrap_or_default()));
-    if let Some(take) = std::env::var_os(variable::TAKE)
-        && let Err(failure) = provide(&reach, Path::new(&take), shim)
+    if let Some(take) = std::env::var_os(variable::TAKE).map(PathBuf::from)
+        && let Ok(session) = Mapped::open(&take.join(SESSION))
     {
-        // The job runs all the same; that tapes are missing is told at its end.
-        eprintln!("{failure}");
+        let reach = Reach { agent: agent.to_vec(), host: rest[0].clone(), patience: patience(&session) };
+        // If not, the job runs all the same; that tapes are missing is told at its end.
+        if let Err(failure) = provide(&reach, &take, shim) {
+            eprintln!("{failure}");
+        }
     }
     let error = Command::new(&agent[0]).args(&agent[1..]).args(rest).exec();
-    Err(Failure::new(Status::NotFound, format!("{}: {}", reach.agent[0].to_string_lossy(), plain(&error))))
+    Err(Failure::new(Status::NotFound, format!("{}: {}", agent[0].to_string_lossy(), plain(&error))))
+}
+
+/// How long nothing may come from a remote shell.
+fn patience(session: &Session) -> Option<Duration> {
+    let ms = session.patience_ms.load(Relaxed);
+    (ms != u32::MAX).then(|| Duration::from_millis(ms.into()))
 }
 
 /// What starts PVM's daemons on other hosts.
@@ -235,7 +217,7 @@ pub fn see_to_tasks(session: &Session, dir: &Path, shim: &Path) {
             say(format_args!("no remote shell ({given}) to {}: tasks there may not be recorded", host.display()));
             continue;
         };
-        let reach = Reach { agent: vec![agent.into()], host };
+        let reach = Reach { agent: vec![agent.into()], host, patience: patience(session) };
         if let Err(failure) = provide(&reach, dir, shim) {
             eprintln!("{failure}");
         }
@@ -247,10 +229,14 @@ pub fn see_to_tasks(session: &Session, dir: &Path, shim: &Path) {
 fn provide(reach: &Reach, take: &Path, shim: &Path) -> Result<()> {
     let facts = fs::read(take.join(FACTS)).because(|| format!("cannot read {}", take.display()))?;
     let quoted = |path: &Path| shell(&path.to_string_lossy());
+    let failed = |failure: Failure| {
+        let what = format!("{} does not have {}, and cannot be given it", reach.host(), take.display());
+        Failure::own(format!("{what}: {}", failure.what)).next(reach.trial())
+    };
+    let found = nameless(take)?;
+    reach.run(&format!("cat {} 2>/dev/null; true", quoted(&take.join(FACTS))), None, Some(&found)).map_err(failed)?;
     // Its own words may stand around it.
-    let found = reach.command().arg(format!("cat {} 2>/dev/null; true", quoted(&take.join(FACTS)))).output();
-    let found = found.because(|| reach.agent[0].to_string_lossy().into_owned())?.stdout;
-    if found.windows(facts.len()).any(|part| part == facts) {
+    if read(found)?.windows(facts.len()).any(|part| part == facts) {
         return Ok(());
     }
     let stage = stage(reach, take, shim)?;
@@ -264,19 +250,43 @@ fn provide(reach: &Reach, take: &Path, shim: &Path) -> Result<()> {
         take = quoted(take),
         shim = quoted(shim),
     );
-    let mut pack = Command::new("tar");
-    pack.args(["cf", "-", "-C"]).arg(&stage).args([SESSION, FACTS]).arg(name).stdout(Stdio::piped());
-    let given = pack.spawn().because(|| "tar".into()).and_then(|mut pack| {
-        let from = pack.stdout.take().map_or(Stdio::null(), Stdio::from);
-        let ended = reach.command().arg(script).stdin(from).stdout(Stdio::null()).status();
-        pack.wait().because(|| "tar".into())?;
-        reach.must(ended)
+    let packed = nameless(take).and_then(|to| {
+        let mut pack = Command::new("tar");
+        pack.args(["cf", "-", "-C"]).arg(&stage).args([SESSION, FACTS]).arg(name);
+        must_tar(pack.stdout(to.try_clone().because(|| "tar".into())?))?;
+        rewound(to)
     });
-    given.map_err(|failure| {
+    packed.and_then(|packed| reach.run(&script, Some(&packed), None)).map_err(|failure| {
         let _ = fs::remove_dir_all(&stage);
-        let what = format!("{} does not have {}, and cannot be given it", reach.words(), take.display());
-        Failure::own(format!("{what}: {}", failure.what))
+        failed(failure)
     })
+}
+
+/// A file in the take that is gone when it is closed.
+fn nameless(take: &Path) -> Result<File> {
+    let path = take.join(format!("{PROGRAM}.{}", std::process::id()));
+    let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path);
+    let file = file.because(|| format!("cannot write into {}", take.display()))?;
+    let _ = fs::remove_file(&path);
+    Ok(file)
+}
+
+fn rewound(mut file: File) -> Result<File> {
+    file.rewind().because(|| "a file of ours".into())?;
+    Ok(file)
+}
+
+fn read(file: File) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    rewound(file)?.read_to_end(&mut bytes).because(|| "a file of ours".into())?;
+    Ok(bytes)
+}
+
+fn must_tar(command: &mut Command) -> Result<()> {
+    match command.status().because(|| "tar".into())? {
+        status if status.success() => Ok(()),
+        status => Err(Failure::own(format!("tar ended with {status}"))),
+    }
 }
 
 /// A folder in the take with what the host needs.
@@ -302,7 +312,7 @@ fn stage(reach: &Reach, take: &Path, shim: &Path) -> Result<PathBuf> {
 }
 
 /// Brings the tapes of all hosts into the take at `dir`; returns the hosts. One that is lost is told.
-pub fn gather(dir: &Path) -> Vec<String> {
+pub fn gather(session: &Session, dir: &Path) -> Vec<String> {
     let mut hosts = Vec::new();
     let _ = fs::remove_file(dir.join(PROGRAM));
     for stage in (1..MANY).map(|number| dir.join(format!("{STAGE}{number}"))).filter(|stage| stage.exists()) {
@@ -310,16 +320,13 @@ pub fn gather(dir: &Path) -> Vec<String> {
         let mut agent: Vec<_> = words.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).to_owned()).collect();
         agent.pop();
         let Some(host) = agent.pop().filter(|_| !agent.is_empty()) else { continue };
-        let reach = Reach { agent, host };
+        let reach = Reach { agent, host, patience: patience(session) };
         if let Err(failure) = fetch(&reach, dir, &stage) {
-            say(format_args!(
-                "{}; what was recorded there is missing, and may still be in {} there",
-                failure.what,
-                dir.display()
-            ));
+            let there = format!("what was recorded there is missing, and may still be in {} there", dir.display());
+            eprintln!("{}", Failure::own(format!("{}; {there}", failure.what)).next(reach.trial()));
         }
         let _ = fs::remove_dir_all(&stage);
-        hosts.push(reach.words());
+        hosts.push(reach.host());
     }
     hosts
 }
@@ -328,17 +335,15 @@ fn fetch(reach: &Reach, dir: &Path, stage: &Path) -> Result<()> {
     let there = shell(&dir.to_string_lossy());
     let here = stage.join("tapes");
     fs::create_dir(&here).because(|| format!("cannot write into {}", dir.display()))?;
-    let mut from = reach.command();
     // A task may go on a little longer than the first process.
     let ends = format!(
         "for i in $(seq 100); do grep -hsF {there}/ /proc/[0-9]*/maps | grep -qF {TAPE_ENDING} || break; sleep 0.1; done"
     );
-    from.arg(format!("cd {there} && {{ {ends}; tar cf - .; }}")).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut from = from.spawn().because(|| reach.agent[0].to_string_lossy().into_owned())?;
-    let stream = from.stdout.take().map_or(Stdio::null(), Stdio::from);
-    let unpacked = Command::new("tar").args(["xf", "-", "-C"]).arg(&here).stdin(stream).stderr(Stdio::null()).status();
-    reach.must(from.wait())?;
-    reach.must(unpacked)?;
+    let brought = nameless(dir)?;
+    reach.run(&format!("cd {there} && {{ {ends}; tar cf - .; }}"), None, Some(&brought))?;
+    let mut unpack = Command::new("tar");
+    must_tar(unpack.args(["xf", "-", "-C"]).arg(&here).stdin(rewound(brought)?).stderr(Stdio::null()))
+        .map_err(|failure| Failure::own(format!("what came from {}: {}", reach.host(), failure.what)))?;
     for entry in fs::read_dir(&here).because(|| here.display().to_string())?.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let is_tape =
@@ -347,7 +352,9 @@ fn fetch(reach: &Reach, dir: &Path, stage: &Path) -> Result<()> {
             fs::rename(&path, dir.join(&name)).because(|| format!("cannot write into {}", dir.display()))?;
         }
     }
-    reach.must(reach.command().arg(format!("rm -rf {there}")).stdin(Stdio::null()).stdout(Stdio::null()).status())
+    // The tapes are here; if it cannot be tidied up there, nothing is lost.
+    let _ = reach.run(&format!("rm -rf {there}"), None, None);
+    Ok(())
 }
 
 #[cfg(test)]

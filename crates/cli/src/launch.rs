@@ -97,9 +97,12 @@ pub fn find_program(word: &OsStr, path: Option<&OsStr>) -> Result<PathBuf> {
 const ASKS_TO_END: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 /// The signal that has asked retake, or the program that it runs, to end; or 0.
 static ASKED: AtomicI32 = AtomicI32::new(0);
+/// How often that was.
+static REQUESTS: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn note_asked(signal: i32) {
     ASKED.store(signal, SeqCst);
+    REQUESTS.fetch_add(1, SeqCst);
 }
 
 /// From here on a signal that asks retake to end is noted; [`asked_to_end`] tells.
@@ -123,6 +126,11 @@ pub fn asked_to_end() -> Option<i32> {
     Some(ASKED.load(SeqCst)).filter(|signal| *signal != 0)
 }
 
+/// How often retake has been asked to end.
+pub fn requests() -> i32 {
+    REQUESTS.load(SeqCst)
+}
+
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn hand_on(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
@@ -135,7 +143,7 @@ extern "C" fn hand_on(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_v
         let is_own = is_sent && child > 0 && descends((*info).si_pid(), child);
         if !is_own {
             if ASKS_TO_END.contains(&signal) {
-                ASKED.store(signal, SeqCst);
+                note_asked(signal);
             }
             if child > 0 && is_sent {
                 libc::kill(child, signal);

@@ -33,6 +33,7 @@ mod parts;
 mod promote;
 mod prune;
 mod ranks;
+mod reach;
 mod record;
 mod relay;
 mod replay;

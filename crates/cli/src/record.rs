@@ -28,6 +28,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long the ranks of a job may outlive their launcher, and tasks the one who spawned them.
 const RANKS_END: Duration = Duration::from_secs(5);
+/// How long a remote shell may do nothing.
+const PATIENCE_S: u32 = 60;
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Keep {
@@ -63,6 +65,9 @@ pub struct Args {
     /// default, front, is RETAKE_TRACE's if that is set; with --full all are noted
     #[arg(long, value_name = "METHOD")]
     trace: Option<Method>,
+    /// How long a remote shell to another host may do nothing before that host is given up; 0: for ever
+    #[arg(long, value_name = "SECONDS", default_value_t = PATIENCE_S)]
+    patience: u32,
     /// Say nothing unless something is wrong
     #[arg(short, long)]
     quiet: bool,
@@ -85,8 +90,22 @@ impl Args {
     pub fn to_follow(output: Option<OsString>, on_deadlock: OnDeadlock, command: Vec<OsString>) -> Args {
         let (keep, rich, full, quiet) = (Keep::All, false, false, false);
         let (verbose, anyway, nested) = (false, false, false);
-        let (checkpoint_every, trace) = (None, None);
-        Args { output, keep, rich, full, checkpoint_every, on_deadlock, trace, quiet, verbose, anyway, nested, command }
+        let (checkpoint_every, trace, patience) = (None, None, PATIENCE_S);
+        Args {
+            output,
+            keep,
+            rich,
+            full,
+            checkpoint_every,
+            on_deadlock,
+            trace,
+            patience,
+            quiet,
+            verbose,
+            anyway,
+            nested,
+            command,
+        }
     }
 }
 
@@ -177,6 +196,8 @@ impl Recording {
             .map_err(|failure| failure.next("retake record -o DIR -- CMD").next("retake prune"))?;
         session.trace.store(self.trace()?.number(), Relaxed);
         session.checkpoint_every.store(self.args.checkpoint_every.unwrap_or(0), Relaxed);
+        let patience_ms = if self.args.patience == 0 { u32::MAX } else { self.args.patience.saturating_mul(1000) };
+        session.patience_ms.store(patience_ms, Relaxed);
         let shim = shim::unpack(&self.dir)?;
         let preload = std::env::var_os("LD_PRELOAD").filter(|list| !list.is_empty());
         let own = Own {
@@ -233,7 +254,7 @@ impl Recording {
         facts.aslr_off = ran.aslr_off;
         let ended = if refused { Ended::Exit(Status::Infeasible as i32) } else { ran.ended };
         // From here on the program has run: whatever fails, retake ends as it ended.
-        facts.hosts = hosts::gather(&self.dir);
+        facts.hosts = hosts::gather(&session, &self.dir);
         let sealed = self.seal(&session, &mut facts, ended);
         let tapes: Vec<_> = take::files(&self.dir, TAPE_ENDING).unwrap_or_default();
         let tapes: Vec<_> = tapes.iter().filter_map(|path| take::load(path).ok()).collect();
