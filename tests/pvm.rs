@@ -62,8 +62,18 @@ fn main() -> ExitCode {
     {
         tests.push(Test::new(format!("each_task_alone_{program}"), move || alone::comes_back(program, "2")));
     }
-    let later =
-        ["alone", "recv_any", "ring", "group_collect", "context", "enrol_again", "killed", "machine", "mailbox"];
+    let later = [
+        "alone",
+        "recv_any",
+        "ring",
+        "group_collect",
+        "group_leave",
+        "context",
+        "enrol_again",
+        "killed",
+        "machine",
+        "mailbox",
+    ];
     for program in later.into_iter().chain(["mcast", "options", "precv", "probe", "signal"]) {
         tests.push(Test::new(format!("each_task_alone_later_{program}"), move || alone::comes_back_later(program)));
     }
@@ -302,7 +312,7 @@ fn three_hosts() -> Result<(), String> {
     write("rsh", remote)?;
     // A master and its slaves, a ring, and groups.
     let compile = |name| kit.compile(&fixture(name)?);
-    let programs = [compile("hosts_order")?, compile("ring")?, compile("group_join")?];
+    let programs = [compile("hosts_order")?, compile("ring")?, compile("group_join")?, compile("group_collect")?];
     let programs: Vec<_> = programs.iter().map(|program| program.to_string_lossy()).collect();
     let retake = env!("CARGO_BIN_EXE_retake");
     // Standard output of the recording, then of each replay, must be the same.
@@ -323,7 +333,7 @@ fn three_hosts() -> Result<(), String> {
     command.args(["-r", "-m", "-u", "sh"]).arg(place.dir.join("script")).current_dir(&scratch);
     command.envs(place.variables()).env("PVM_RSH", shell).env("PVM_DPATH", "/usr/bin/pvmd");
     command.env("XDG_STATE_HOME", scratch.join("state"));
-    // Three programs, and twenty replays of each.
+    // Four programs, and twenty replays of each.
     let limits = Limits { wait_ms_max: kit.limits.wait_ms_max * 8 };
     let outcome = run(&mut command, &scratch, limits)?;
     let text = String::from_utf8_lossy(&outcome.stdout).into_owned();

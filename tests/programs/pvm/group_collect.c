@@ -1,7 +1,7 @@
 // A group gathers, scatters and reduces; who has which place, and so every result, comes back.
 //@ flags: -lgpvm3 -lpvm3
 //@ replay: 20 times, same stdout
-//@ covers: pvm_gather pvm_scatter pvm_reduce pvm_freezegroup
+//@ covers: pvm_gather pvm_scatter pvm_reduce pvm_freezegroup pvm_grphostinfo
 #include <pvm3.h>
 #include <stdio.h>
 #include <unistd.h>

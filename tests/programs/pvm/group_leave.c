@@ -1,6 +1,8 @@
-// A member leaves its group when it has given its share, before the others have: all shares come back to each task alone.
-// Only there: nothing holds it back until the root has asked who is in the group, but its sleep.
+// A member leaves its group when it has given its share, before the others have: all shares come back, together and to each
+// task alone, although nothing but a sleep held it back until the root had asked who is in the group.
 //@ flags: -lgpvm3 -lpvm3
+//@ replay: 20 times, same stdout
+//@ covers: gs_get_tidlist
 #include <pvm3.h>
 #include <stdio.h>
 #include <unistd.h>

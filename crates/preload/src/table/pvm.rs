@@ -3,7 +3,7 @@
 //! Calls that the library makes inside itself come here, too, and are passed on: each call of the program is one event.
 
 use crate::handle::pvm::full::message;
-use crate::handle::pvm::{group, info, machine, mailbox, options, output, receive, send, task};
+use crate::handle::pvm::{group, info, machine, mailbox, meeting, options, output, receive, send, task};
 use libc::{FILE, c_char, c_int, c_void, timeval};
 
 /// A list of strings.
@@ -139,6 +139,8 @@ interpose! {
     Acquire fn pvm_gather       (to: *mut c_void, from: *mut c_void, n: c_int, kind: c_int, tag: c_int, group: *mut c_char, root: c_int) -> c_int => group::gather;
     Acquire fn pvm_scatter      (to: *mut c_void, from: *mut c_void, n: c_int, kind: c_int, tag: c_int, group: *mut c_char, root: c_int) -> c_int => group::scatter;
     Acquire fn pvm_reduce       (how: Reduction, data: *mut c_void, n: c_int, kind: c_int, tag: c_int, group: *mut c_char, root: c_int) -> c_int => group::reduce;
+    Note    fn pvm_grphostinfo  (group: *mut c_char, host: c_int, first: Ints, members: Ints, hosts: Ints) -> c_int      => meeting::on_host;
+    Note    fn gs_get_tidlist   (group: *mut c_char, tag: c_int, n: Ints, list: *mut Ints, whole: c_int) -> c_int        => meeting::all;
     Note    fn pmsg_extend      (message: *mut Message) -> c_int                                                         => message::extend;
     Unhandled fn pvm_addmhf     (tid: c_int, tag: c_int, context: c_int, handler: Handler) -> c_int                      => options::addmhf;
     Unhandled fn pvm_getfds     (fds: *mut Ints) -> c_int                                                                => options::getfds;

@@ -4,16 +4,14 @@
 
 use crate::handle::pvm::full::{self, NOTHING, Sum, message};
 use crate::handle::pvm::mailbox::{ordered, tell_if_apart};
-use crate::handle::pvm::{self, answer, ids, library, take_int, task, told};
+use crate::handle::pvm::{self, answer, ids, library, meeting, task, told};
 use crate::table::pvm::{Reduction, real};
-use core::cell::UnsafeCell;
 use core::ptr::null_mut;
 use libc::{c_char, c_int, c_void};
 use retake_engine::store::Path;
 use retake_engine::thread::Thread;
 use retake_engine::{tasks, turn};
 use retake_tape::op::Op;
-use retake_tape::session::pair;
 
 fn equal(recorded: c_int, now: c_int) -> bool {
     recorded == now
@@ -50,11 +48,19 @@ pub unsafe fn bcast(group: *mut c_char, tag: c_int) -> c_int {
 }
 
 pub unsafe fn getinst(group: *mut c_char, tid: c_int) -> c_int {
+    if meeting::is_on() {
+        // SAFETY: the library's arguments; so for the others.
+        return meeting::place(|| unsafe { real::pvm_getinst(group, tid) });
+    }
     // SAFETY: as above. A replay does not ask.
     answer(Op::PvmGroup, || unsafe { real::pvm_getinst(group, ids::present(tid)) })
 }
 
 pub unsafe fn gettid(group: *mut c_char, instance: c_int) -> c_int {
+    if meeting::is_on() {
+        // SAFETY: as above.
+        return meeting::task(|| unsafe { real::pvm_gettid(group, instance) });
+    }
     // SAFETY: as above.
     answer(Op::PvmGroup, || ids::recorded(unsafe { real::pvm_gettid(group, instance) }))
 }
@@ -62,51 +68,6 @@ pub unsafe fn gettid(group: *mut c_char, instance: c_int) -> c_int {
 pub unsafe fn gsize(group: *mut c_char) -> c_int {
     // SAFETY: as above.
     answer(Op::PvmGroup, || unsafe { real::pvm_gsize(group) })
-}
-
-/// From whom the messages of an exchange came, in their order: sums of floating-point numbers depend on it.
-struct Sources {
-    state: u32,
-    length: usize,
-    at: usize,
-    tids: [c_int; SOURCES],
-}
-const SOURCES: usize = 4096;
-const NOTED: u32 = 1;
-const KNOWN: u32 = 2;
-
-struct Global(UnsafeCell<Sources>);
-// SAFETY: the library knows no threads: its calls are made one at a time.
-unsafe impl Sync for Global {}
-static GLOBAL: Global = Global(UnsafeCell::new(Sources { state: 0, length: 0, at: 0, tids: [0; SOURCES] }));
-
-fn sources() -> &'static mut Sources {
-    // SAFETY: see `Global`.
-    unsafe { &mut *GLOBAL.0.get() }
-}
-
-/// A receive from anybody that the library makes inside an exchange: `call` is given the task to receive from, by its
-/// present id.
-pub fn inner(call: impl Fn(c_int) -> c_int) -> c_int {
-    let sources = sources();
-    match sources.state {
-        NOTED => {
-            let (buffer, mut source) = (call(-1), 0);
-            // SAFETY: a variable of ours.
-            unsafe { real::pvm_bufinfo(buffer, null_mut(), null_mut(), &raw mut source) };
-            if let Some(tid) = sources.tids.get_mut(sources.length) {
-                *tid = source;
-                sources.length += 1;
-            }
-            buffer
-        }
-        KNOWN if sources.at < sources.length => {
-            let source = sources.tids[sources.at];
-            sources.at += 1;
-            call(tasks::present(pair::TASK, source as u32).map_or(source, |present| present as c_int))
-        }
-        _ => call(-1),
-    }
 }
 
 /// A call in which members meet.
@@ -127,8 +88,8 @@ fn bare(op: Op, name: &'static str, group: *mut c_char, n: c_int) -> Meeting<'st
     Meeting { op, name, group, n, gives: &|_| NOTHING, gets: (null_mut(), &|| 0) }
 }
 
-/// Made again once the group has at least the members that it had when it was made; alone, what it brought is brought
-/// again.
+/// Made again once the group has at least the members that it had when it was made, with the same answers to what the library
+/// asks meanwhile ([`meeting`]); alone, what it brought is brought again.
 unsafe fn meet(meeting: &Meeting<'_>, call: impl Fn() -> c_int) -> c_int {
     let Meeting { op, name, gets, .. } = *meeting;
     let Some(thread) = pvm::enter() else { return call() };
@@ -140,21 +101,18 @@ unsafe fn meet(meeting: &Meeting<'_>, call: impl Fn() -> c_int) -> c_int {
     tell_if_apart();
     if turn::recording() {
         let before = tasks::changes();
-        let size = kept_size(meeting);
-        (sources().state, sources().length) = (NOTED, 0);
+        meeting::note();
         let result = turn::cancellable(op, || library(&call));
-        let Sources { state, length, tids, .. } = sources();
-        *state = 0;
+        let noted = meeting::end();
         // SAFETY: the library has done it.
-        unsafe { keep(thread, meeting, size, result) };
+        unsafe { keep(thread, meeting, result) };
         thread.begin();
         thread.hand_over(before);
         if result != 0 {
             thread.result(op, i64::from(result));
         }
-        if *length > 0 {
-            // SAFETY: numbers of ours, as bytes.
-            thread.bytes(unsafe { core::slice::from_raw_parts(tids.as_ptr().cast(), *length * 4) });
+        if !noted.is_empty() {
+            thread.bytes(noted);
         }
         thread.happen();
         thread.finish();
@@ -170,33 +128,24 @@ unsafe fn meet(meeting: &Meeting<'_>, call: impl Fn() -> c_int) -> c_int {
         }
     } else {
         tasks::wait_for_changes(thread, step.order);
-        let size = kept_size(meeting);
-        let known = sources();
-        (known.state, known.at, known.length) = (KNOWN, 0, (step.bytes.len() / 4).min(SOURCES));
-        let mut bytes = step.bytes;
-        known.tids[..known.length].fill_with(|| take_int(&mut bytes));
+        meeting::know(step.bytes);
         if step.result >= 0 {
             pvm::must_succeed(op, turn::undisturbed(|| library(&call)));
         }
-        sources().state = 0;
+        meeting::end();
         // SAFETY: the library has done it.
-        unsafe { keep(thread, meeting, size, step.result as c_int) };
+        unsafe { keep(thread, meeting, step.result as c_int) };
     }
     thread.happened();
     turn::tell(thread, op, thread.count(), 0, 0, step.result);
     told(step.result)
 }
 
-/// How many bytes the meeting will bring, if that is to be kept. Behind it members may have left the group already.
-fn kept_size(meeting: &Meeting<'_>) -> Option<usize> {
-    (full::kept() && !meeting.gets.0.is_null()).then(|| (meeting.gets.1)())
-}
-
-/// Keeps what the meeting brought.
-unsafe fn keep(thread: &mut Thread, meeting: &Meeting<'_>, size: Option<usize>, result: c_int) {
+/// Keeps what the meeting brought, if that is to be kept.
+unsafe fn keep(thread: &mut Thread, meeting: &Meeting<'_>, result: c_int) {
     let Meeting { name, gets, .. } = *meeting;
-    if let Some(size) = size {
-        let size = if result >= 0 { size } else { 0 };
+    if full::kept() && !gets.0.is_null() {
+        let size = if result >= 0 { (gets.1)() } else { 0 };
         // SAFETY: the library has written as many.
         thread.keep(name, [unsafe { core::slice::from_raw_parts(gets.0.cast(), size) }, &[]]);
     }
@@ -235,7 +184,8 @@ pub unsafe fn gather(
     // SAFETY: as above.
     unsafe {
         let gives = |_: Option<usize>| full::memory(from, size);
-        let gets: (_, &dyn Fn() -> usize) = (to, &|| shares(group, root) * size);
+        // Only the root has asked who gives.
+        let gets: (_, &dyn Fn() -> usize) = (to, &|| meeting::members() * size);
         let meeting = Meeting { op: Op::PvmCollect, name: "pvm_gather", group, n, gives: &gives, gets };
         meet(&meeting, || real::pvm_gather(to, from, n, kind, tag, group, root))
     }

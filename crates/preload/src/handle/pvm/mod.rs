@@ -15,6 +15,7 @@ pub mod ids;
 pub mod info;
 pub mod machine;
 pub mod mailbox;
+pub mod meeting;
 pub mod options;
 pub mod output;
 pub mod receive;

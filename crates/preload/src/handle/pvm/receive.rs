@@ -7,7 +7,7 @@
 
 use crate::handle::exchange::Numbers;
 use crate::handle::pvm::full::{self, message};
-use crate::handle::pvm::{self, group, ids, library, options};
+use crate::handle::pvm::{self, ids, library, meeting, options};
 use crate::table::pvm::{Info, Ints, plain, real};
 use core::cell::Cell;
 use core::ptr::null;
@@ -281,7 +281,7 @@ unsafe fn receive(op: Op, tid: c_int, tag: c_int, polls: bool, call: impl FnOnce
 pub unsafe fn recv(tid: c_int, tag: c_int) -> c_int {
     if tid == -1 && turn::is_in_library() {
         // SAFETY: the library's arguments.
-        return group::inner(|from| unsafe { real::pvm_recv(from, tag) });
+        return meeting::receive(|from| unsafe { real::pvm_recv(from, tag) });
     }
     // SAFETY: the program's arguments; so for the others.
     unsafe { receive(Op::PvmRecv, tid, tag, false, || real::pvm_recv(ids::present(tid), tag)) }
