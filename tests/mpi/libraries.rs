@@ -54,14 +54,18 @@ impl Mpi {
         tell(kit, &[("MPIR_CVAR_CH4_NETMOD", "ofi"), ("FI_PROVIDER", "tcp")]);
     }
 
-    /// A Python with an mpi4py that can use any MPI library, and the folder in which it finds this one.
+    /// A Python with an mpi4py that can use this MPI library, and the folder in which it finds it.
     pub fn python(self, scratch: &Path) -> Result<(String, PathBuf), String> {
-        let python = installed!("mpi4py/bin/python");
+        let python = match self.name {
+            "openmpi5" => installed!("mpi4py-openmpi/bin/python"),
+            _ => installed!("mpi4py/bin/python"),
+        };
         if !Path::new(python).exists() {
             return Err(format!("no {python}: run `tests/mpi/install target/mpi5`"));
         }
         let library = match self.name {
             "mpich5" => PathBuf::from(installed!("mpich/lib")),
+            "openmpi5" => PathBuf::from(installed!("openmpi/lib")),
             _ => {
                 // Debian's has another name than everybody else's.
                 let debians = "/usr/lib/x86_64-linux-gnu/libmpich.so.12";
