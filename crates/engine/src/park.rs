@@ -21,6 +21,10 @@ use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, compiler_f
 
 /// Spins before sleeping. Fewer cost a sleep for nothing, more keep a processor from the thread that is waited for.
 const SPINS: u64 = 1000;
+/// Spins before a thread first lets another run, and from then on: the one that it waits for may have been woken on its own
+/// processor, and stand in line behind it.
+const YIELD_FIRST: u64 = 20;
+const YIELD_AGAIN: u64 = 100;
 /// A turn so many acquires away is worth spinning for; one that is farther is better slept for, since the threads before
 /// it need the processor.
 const NEAR: u64 = 256;
@@ -176,7 +180,7 @@ pub fn wait(thread: &mut Thread, why: u32, place: &Place, value: u64, left: impl
 /// the thread that is at work with it.
 fn spin(left: &impl Fn() -> u64) -> bool {
     let processors = process::get().processors;
-    let mut spins = 0;
+    let (mut spins, mut yield_at) = (0, YIELD_FIRST);
     loop {
         let steps = left();
         if steps == 0 {
@@ -189,6 +193,11 @@ fn spin(left: &impl Fn() -> u64) -> bool {
             core::hint::spin_loop();
         }
         spins += steps;
+        if spins >= yield_at {
+            yield_at = spins + YIELD_AGAIN;
+            // SAFETY: lets others run.
+            unsafe { sys::sched_yield() };
+        }
     }
 }
 
