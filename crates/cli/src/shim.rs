@@ -2,6 +2,7 @@
 
 use crate::status::{Failure, Result};
 use crate::store::{private_dirs, random, xdg};
+use retake_tape::check::crc32c;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -43,7 +44,8 @@ fn unpack_in(place: &Path, user: u32) -> std::io::Result<PathBuf> {
     if mounted_noexec(place) {
         return Err(unfit("programs may not be executed from there (noexec)"));
     }
-    let path = place.join(format!("{START}{:016x}.so", fingerprint(SHIM)));
+    // Tells two builds apart. The content itself is compared before it is used.
+    let path = place.join(format!("{START}{:08x}{:08x}.so", crc32c(0, SHIM), SHIM.len()));
     if fs::symlink_metadata(&path).is_ok_and(|data| data.is_file() && data.uid() == user)
         && fs::read(&path).is_ok_and(|bytes| bytes == SHIM)
     {
@@ -67,11 +69,6 @@ fn mounted_noexec(place: &Path) -> bool {
         let mut data: libc::statvfs = std::mem::zeroed();
         libc::statvfs(path.as_ptr(), &mut data) == 0 && data.f_flag & libc::ST_NOEXEC != 0
     }
-}
-
-/// FNV-1a: tells two builds apart. The content itself is compared before it is used.
-fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// Whether this very process runs under a shim, that is, inside a recording or a replay.
