@@ -16,7 +16,7 @@ static volatile sig_atomic_t hits, restarts, reads;
 static void hit(int number) {
     if ((hits += number == SIGALRM) % 5 == 0 && reads) siglongjmp(back, 1);
 }
-static void restart(int number) { restarts += number == SIGUSR1; }
+static void restart(int number) { restarts += number == SIGUSR1, errno = 0; }
 static void *give(void *unused) {
     for (int i = 0; i < 100; i++) {
         for (int j = 0; j < 10; j++) jitter();

@@ -2,6 +2,7 @@
 
 use crate::errno;
 use crate::table::outward::real;
+use core::cell::Cell;
 use core::ptr::null;
 use libc::{EINTR, c_int, epoll_event, fd_set, nfds_t, pollfd, sigset_t, size_t, timespec};
 use retake_engine::outward;
@@ -13,14 +14,25 @@ pub fn outward<R: PartialEq + From<i8>>(call: impl FnMut() -> R) -> R {
 }
 
 /// The same, of a call in which `blocked` are the signals that do not come, if it is given.
-unsafe fn outward_with<R: PartialEq + From<i8>>(blocked: *const sigset_t, call: impl FnMut() -> R) -> R {
+unsafe fn outward_with<R: PartialEq + From<i8>>(blocked: *const sigset_t, mut call: impl FnMut() -> R) -> R {
     // SAFETY: the program's set; the kernel's is as long as one word.
     let mask = unsafe { blocked.cast::<u64>().as_ref() }.copied();
-    let is_ended = |result: &R| *result == R::from(-1) && errno::get() == EINTR;
-    outward::call(mask, call, is_ended).unwrap_or_else(|| {
-        errno::set(EINTR);
-        R::from(-1)
-    })
+    let has_failed = |result: &R| *result == R::from(-1);
+    // A handler that runs behind the call may change the program's.
+    let reason = Cell::new(EINTR);
+    let call = || {
+        let result = call();
+        if has_failed(&result) {
+            reason.set(errno::get());
+        }
+        result
+    };
+    let is_ended = |result: &R| has_failed(result) && reason.get() == EINTR;
+    let result = outward::call(mask, call, is_ended).unwrap_or(R::from(-1));
+    if has_failed(&result) {
+        errno::set(reason.get());
+    }
+    result
 }
 
 /// Only who waits for a lock waits.
