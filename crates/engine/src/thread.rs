@@ -90,6 +90,8 @@ pub struct Thread {
     pub busy: u32,
     /// Not 0 inside a library that is caught as a whole: what it calls itself is no event, but its signals are handled.
     pub library: u32,
+    /// Where on the stack that began.
+    pub library_at: usize,
     /// The committed count lives there: in the tape while recording, in memory in a replay.
     pub header: *mut ThreadHeader,
     /// The first event that is not plain: it has an entry, or lies behind the tape (replay).

@@ -78,7 +78,12 @@ pub fn recording() -> bool {
 /// Makes a call of a library that is caught as a whole: what the library calls itself is no event.
 pub fn in_library<R>(call: impl FnOnce() -> R) -> R {
     enter_library();
-    let _inside = Library;
+    let inside = Library { _here: 0 };
+    if let Some(thread) = thread::current()
+        && thread.library == 1
+    {
+        thread.library_at = (&raw const inside).addr();
+    }
     call()
 }
 
@@ -106,7 +111,10 @@ pub fn is_in_library() -> bool {
 }
 
 /// Ends even if the call unwinds: its thread may be cancelled in it.
-struct Library;
+struct Library {
+    /// It has a place on the stack.
+    _here: u8,
+}
 
 impl Drop for Library {
     fn drop(&mut self) {

@@ -38,13 +38,14 @@ use libc::{c_int, c_void};
 unsafe extern "C" {
     fn _Unwind_Backtrace(each: extern "C" fn(*mut c_void, *mut c_void) -> c_int, to: *mut c_void) -> c_int;
     fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
 }
 
 struct Found<'a> {
     pcs: &'a mut [u64],
     length: usize,
-    /// What the shim has called, and that calls itself, is still to be left out.
-    is_inside: bool,
+    /// What lies below this on the stack is left out.
+    above: usize,
 }
 
 extern "C" fn frame(context: *mut c_void, found: *mut c_void) -> c_int {
@@ -52,16 +53,10 @@ extern "C" fn frame(context: *mut c_void, found: *mut c_void) -> c_int {
     unsafe {
         let pc = _Unwind_GetIP(context);
         let found = &mut *found.cast::<Found>();
-        let is_shim = modules::is_shim(pc);
-        if found.is_inside && is_shim && found.length > 0 {
-            found.pcs.fill(0);
-            (found.length, found.is_inside) = (0, false);
-        }
-        let is_full = found.length == found.pcs.len();
-        if pc == 0 || is_full && !found.is_inside {
+        if pc == 0 || found.length == found.pcs.len() {
             return 5;
         }
-        if !is_shim && !is_full {
+        if _Unwind_GetCFA(context) > found.above && !modules::is_shim(pc) {
             found.pcs[found.length] = pc as u64;
             found.length += 1;
         }
@@ -79,17 +74,17 @@ pub fn callers() -> [u64; 6] {
 /// The same of a thread that was interrupted inside a library that the shim has called, without those of the library.
 pub fn callers_of_library() -> [u64; 6] {
     let mut pcs = [0; 6];
-    look_back(&mut pcs, true);
+    look_back(&mut pcs, retake_engine::thread::current().map_or(0, |thread| thread.library_at));
     pcs
 }
 
 /// The same as [`callers`], as many as there is room for. How many there are.
 pub fn stack(pcs: &mut [u64]) -> usize {
-    look_back(pcs, false)
+    look_back(pcs, 0)
 }
 
-fn look_back(pcs: &mut [u64], is_inside: bool) -> usize {
-    let mut found = Found { pcs, length: 0, is_inside };
+fn look_back(pcs: &mut [u64], above: usize) -> usize {
+    let mut found = Found { pcs, length: 0, above };
     // The unwinder locks; that is none of the program's events.
     let mut thread = retake_engine::thread::current();
     if let Some(thread) = &mut thread {
