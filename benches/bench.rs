@@ -1,4 +1,4 @@
-//! What recording and replaying cost, against the bare program: `cargo bench --bench bench -- [NAME…] [--rounds N]`.
+//! What recording and replaying cost, against the bare program: `cargo bench --bench bench -- [NAME…] [--rounds N] [--busy N]`.
 //!
 //! A NAME is a group (`micro`, `examples`, `real`, `scale`, `follow`, `explore`) or a workload (`shared`, `pigz`, …); without one, every group
 //! runs but `scale`. Each round runs the bare program, its recording and the replay of that recording one after the other, so that
@@ -6,7 +6,8 @@
 //! table in markdown. Every replay's output is compared with what was recorded: a fast wrong replay is no result.
 //!
 //! Micro benchmarks tell their own time per operation (`locks.c`); for the rest it is the wall clock around the process.
-//! Nothing is installed here: a program that is missing is named in its row.
+//! Nothing is installed here: a program that is missing is named in its row. With `--busy`, so many threads of ours keep the
+//! processors busy meanwhile.
 
 mod explore;
 mod follow;
@@ -72,6 +73,13 @@ fn main() -> ExitCode {
         match argument.as_str() {
             "--bench" => {} // cargo adds it
             "--rounds" => rounds = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(rounds),
+            "--busy" => (0..arguments.next().and_then(|n| n.parse().ok()).unwrap_or(0)).for_each(|_| {
+                std::thread::spawn(|| {
+                    loop {
+                        std::hint::black_box(0);
+                    }
+                });
+            }),
             name => wanted.push(name.to_string()),
         }
     }

@@ -441,3 +441,28 @@ fn settled(place: &Place, take: &str) -> Outcome {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+/// Its handlers run by the tape, so it does not see who wants it to end.
+#[test]
+fn a_replay_that_is_asked_to_end_ends() {
+    let place = Place::new("handles", "handles");
+    let recorded = place.run("printf x | $retake record -q -o take -- $program");
+    assert_eq!((recorded.ended, text(&recorded).as_str()), (0, "1\n"), "{}", recorded.stderr);
+    // The input does not come. `timeout` gives 137 if it had to kill.
+    let asked = place.run("mkfifo input; exec 9<>input; timeout -k 20 -s TERM 1 $retake replay take <input");
+    assert_eq!(asked.ended, 124, "{}", asked.stderr);
+    place.end();
+}
+
+/// A child that sleeps again and again comes to no event at which it could say that it may be killed now.
+#[test]
+fn who_is_killed_at_rest_is_not_waited_for() {
+    let place = Place::new("rest", "rest");
+    let recorded = place.run("exec $retake record -o take -- $program");
+    assert_eq!(recorded.ended, 0, "{}", recorded.stderr);
+    let began = Instant::now();
+    let replayed = place.run("exec $retake replay take");
+    assert_eq!((replayed.ended, &replayed.stdout), (0, &recorded.stdout), "{}", replayed.stderr);
+    assert!(began.elapsed() < Duration::from_secs(10), "five children took {:?}", began.elapsed());
+    place.end();
+}

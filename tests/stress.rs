@@ -34,7 +34,13 @@ fn come_back(name: &str) {
         let scratch = kit.scratch(&format!("seed-{seed}")).unwrap();
         match kit.record_and_replay(&program, &[seed.to_string()], &scratch, REPLAYS, Some(0)) {
             Ok(()) => fs::remove_dir_all(&scratch).unwrap(),
-            Err(error) => failures.push(format!("seed {seed}: {error}")),
+            Err(error) => {
+                // At once, and beside the take: whoever ends the test early still knows.
+                let failure = format!("seed {seed}: {error}");
+                eprintln!("{failure}");
+                fs::write(scratch.join("failure"), &failure).unwrap();
+                failures.push(failure);
+            }
         }
     }
     drop(load);

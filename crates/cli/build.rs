@@ -4,7 +4,8 @@
 //! the lock of the outer build reach it.
 
 use std::env;
-use std::path::PathBuf;
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
@@ -15,8 +16,7 @@ fn main() {
     println!("cargo:rerun-if-env-changed=RETAKE_SHIM_FILE");
     if let Some(ready) = env::var_os("RETAKE_SHIM_FILE").map(PathBuf::from) {
         println!("cargo:rerun-if-changed={}", ready.display());
-        println!("cargo:rustc-env=RETAKE_SHIM={}", ready.display());
-        return;
+        return embed(&ready);
     }
     for path in ["../preload", "../engine", "../explore", "../tape", "../../Cargo.toml", "build.rs"] {
         println!("cargo:rerun-if-changed={path}");
@@ -41,5 +41,13 @@ fn main() {
 
     let shim = target.join("shim").join("libretake_preload.so");
     assert!(shim.is_file(), "{} is missing", shim.display());
+    embed(&shim);
+}
+
+/// Tells where the shim lies, and by which word two builds of it are told apart.
+fn embed(shim: &Path) {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&std::fs::read(shim).expect("the shim can be read"));
     println!("cargo:rustc-env=RETAKE_SHIM={}", shim.display());
+    println!("cargo:rustc-env=RETAKE_SHIM_MARK={:016x}", hasher.finish());
 }

@@ -8,7 +8,7 @@ use crate::words::{hex, signal, unhex};
 use retake_tape::check::crc32c;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -189,7 +189,12 @@ impl Facts {
     pub fn write(&self, dir: &Path) -> std::io::Result<()> {
         let (fresh, path, bytes) = (dir.join(".take.json.new"), dir.join(FILE), self.bytes_with_check());
         let written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh);
-        let written = written.and_then(|mut file| file.write_all(&bytes)).and_then(|()| fs::rename(&fresh, &path));
+        let written = written.and_then(|mut file| {
+            // A file that has its blocks takes another's place at once; else ext4 waits until they are on their way to the disk.
+            keep_room(&file, bytes.len() as u64);
+            file.write_all(&bytes)?;
+            fs::rename(&fresh, &path)
+        });
         let Err(error) = written else { return Ok(()) };
         let _ = fs::remove_file(&fresh);
         // On a full disk there is still the room that the file has already.
@@ -205,9 +210,7 @@ impl Facts {
     /// Keeps room behind the file in `dir` for what is added when the program has ended, should the disk be full then.
     pub fn reserve(dir: &Path) {
         let Ok(file) = OpenOptions::new().write(true).open(dir.join(FILE)) else { return };
-        let size = file.metadata().map_or(0, |data| data.len()) + RESERVE;
-        // SAFETY: a plain call on a descriptor of ours. Where it cannot be done there is no room, as without it.
-        unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, size as libc::off_t) };
+        keep_room(&file, file.metadata().map_or(0, |data| data.len()) + RESERVE);
     }
 
     /// Reads the file in `dir`; the error says what is wrong with it.
@@ -240,6 +243,12 @@ impl Facts {
         }
         serde_json::from_slice(bytes).map_err(|error| error.to_string())
     }
+}
+
+/// Gives the file its blocks on the disk, if that can be done.
+fn keep_room(file: &File, size: u64) {
+    // SAFETY: a plain call on a descriptor of ours. Where it cannot be done there is no room, as without it.
+    unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, size as libc::off_t) };
 }
 
 #[cfg(test)]

@@ -315,7 +315,7 @@ fn stage(reach: &Reach, take: &Path, shim: &Path) -> Result<PathBuf> {
 pub fn gather(session: &Session, dir: &Path) -> Vec<String> {
     let mut hosts = Vec::new();
     let _ = fs::remove_file(dir.join(PROGRAM));
-    for stage in (1..MANY).map(|number| dir.join(format!("{STAGE}{number}"))).filter(|stage| stage.exists()) {
+    for stage in stages(dir) {
         let words = fs::read(stage.join(AGENT)).unwrap_or_default();
         let mut agent: Vec<_> = words.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).to_owned()).collect();
         agent.pop();
@@ -329,6 +329,15 @@ pub fn gather(session: &Session, dir: &Path) -> Vec<String> {
         hosts.push(reach.host());
     }
     hosts
+}
+
+/// What lies in the take for hosts, in the order in which they were reached.
+fn stages(dir: &Path) -> Vec<PathBuf> {
+    let number = |name: OsString| name.to_str()?.strip_prefix(STAGE)?.parse::<u32>().ok();
+    let mut numbers: Vec<_> =
+        fs::read_dir(dir).into_iter().flatten().flatten().filter_map(|entry| number(entry.file_name())).collect();
+    numbers.sort_unstable();
+    numbers.into_iter().map(|number| dir.join(format!("{STAGE}{number}"))).collect()
 }
 
 fn fetch(reach: &Reach, dir: &Path, stage: &Path) -> Result<()> {

@@ -27,6 +27,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum AtEnd {
@@ -235,6 +236,15 @@ pub struct Player {
     pub silent: bool,
 }
 
+/// How long a replay that is asked to end may go on.
+const END_GRACE: Duration = Duration::from_secs(1);
+
+/// Whether a signal has asked the replay to end, and it has had its time: its handlers run by the tape, so that it does not see
+/// such a signal.
+fn must_end(since: &mut Option<Instant>) -> bool {
+    launch::asked_to_end().is_some() && since.get_or_insert_with(Instant::now).elapsed() > END_GRACE
+}
+
 impl Player {
     /// Checks the whole take first.
     pub fn new(take: Take) -> Result<Player> {
@@ -343,11 +353,16 @@ impl Player {
         }
         let mut deadlock = deadlock::Watch::new(&scene.session, OnDeadlock::Hang);
         let mut ranks = ranks::Watch::new(&scene.session);
+        let mut asked: Option<Instant> = None;
         let mut ran = launch::run(&scene.launch, &scene.session, &mut |_| match ranks.look() {
+            Verdict::GoOn if must_end(&mut asked) => Verdict::StopAll,
             Verdict::GoOn if !self.silent => deadlock.look(),
             verdict => verdict,
         })?;
         relay.into_iter().for_each(Relay::finish);
+        if let (true, Some(signal)) = (ran.stopped, launch::asked_to_end()) {
+            return Ok(Ended::Signal(signal));
+        }
         let facts = &self.take.facts;
         if let (true, Some(ended), Ended::Signal(libc::SIGKILL)) = (facts.stopped, facts.ended, ran.ended) {
             ran.ended = ended;
@@ -425,7 +440,13 @@ impl Player {
         tasks::wait_replayed(session);
         if let Some(text) = session.report() {
             let mut symbols = Symbols::of_replay(&self.tapes);
-            return Err(Report::parse(&text).failure(&self.take, &self.tapes, &mut symbols, self.other_program()));
+            return Err(Report::parse(&text).failure(
+                &self.take,
+                &self.tapes,
+                &mut symbols,
+                self.other_program(),
+                session.made(),
+            ));
         }
         if session.processes.load(Acquire) == 0 {
             let what = "this was no replay: the dynamic linker did not load the shim; its message, if any, is above";

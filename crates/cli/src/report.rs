@@ -15,6 +15,7 @@ use retake_tape::reader::Tape;
 use retake_tape::session::RANK_NAME;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// What a process reported, as it is written in the session: lines `key=value`.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -76,8 +77,15 @@ impl Report {
     }
 
     /// All that there is to say, and the status that it means. `other` says so if the program is not the one that was
-    /// recorded.
-    pub fn failure(&self, take: &Take, tapes: &[Tape], symbols: &mut Symbols, other: Option<String>) -> Failure {
+    /// recorded; the replay began at `since`.
+    pub fn failure(
+        &self,
+        take: &Take,
+        tapes: &[Tape],
+        symbols: &mut Symbols,
+        other: Option<String>,
+        since: SystemTime,
+    ) -> Failure {
         let place = self.place(symbols);
         let thread = if self.thread.is_empty() { &self.process } else { &self.thread };
         let mut text = if self.is_stuck() {
@@ -109,7 +117,7 @@ impl Report {
                 text += &format!("\nretake:   {}{place}", report.with_names(line, symbols));
             }
         }
-        let cause = self.cause(other, take, tapes);
+        let cause = self.cause(other, take, tapes, since);
         text += &format!("\nretake: likely cause: {cause}");
         let status = if self.is_stuck() { Status::Stuck } else { Status::Diverged };
         let mut failure = Failure::new(status, text);
@@ -144,7 +152,7 @@ impl Report {
     }
 
     /// What was seen here comes first, then what is `other` about the command or the program, then what else there may be.
-    fn cause(&self, other: Option<String>, take: &Take, tapes: &[Tape]) -> String {
+    fn cause(&self, other: Option<String>, take: &Take, tapes: &[Tape], since: SystemTime) -> String {
         if self.recorded.contains(" ranks of ") || self.event == "0" && self.process.contains(RANK_NAME) {
             return "the job was started with another number of ranks than were recorded".into();
         }
@@ -152,8 +160,10 @@ impl Report {
             return other;
         }
         let (inputs, cwd) = (inputs(tapes), PathBuf::from(take.facts.cwd.os()));
+        // What the replay itself has written was its output before it was its input.
+        let recorded = SystemTime::UNIX_EPOCH + Duration::from_millis(take.facts.started_ms + 1);
         let changed: Vec<_> =
-            inputs.iter().filter(|path| younger(&cwd.join(path), take.facts.started_ms)).cloned().collect();
+            inputs.iter().filter(|path| is_changed(&cwd.join(path), recorded, since)).cloned().collect();
         if !changed.is_empty() {
             return format!("input that changed since the recording: {}", changed.join(", "));
         }
@@ -242,10 +252,10 @@ pub fn inputs(tapes: &[Tape]) -> Vec<String> {
     found.into_iter().collect()
 }
 
-fn younger(path: &Path, than_ms: u64) -> bool {
-    let changed = std::fs::metadata(path).and_then(|data| data.modified()).ok();
-    let since = changed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    since.is_some_and(|since| since.as_millis() as u64 > than_ms)
+/// Whether the file was changed behind `after` and before `until`.
+fn is_changed(path: &Path, after: SystemTime, until: SystemTime) -> bool {
+    let changed = std::fs::metadata(path).and_then(|data| data.modified());
+    changed.is_ok_and(|changed| changed > after && changed < until)
 }
 
 #[cfg(test)]

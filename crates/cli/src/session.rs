@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::SystemTime;
 
 /// Makes the file at `path`, `size` zero bytes long, and maps it.
 pub fn create_map(path: &Path, size: usize) -> Result<(*mut libc::c_void, File)> {
@@ -31,7 +32,7 @@ fn map(file: &File, size: usize) -> std::io::Result<*mut libc::c_void> {
 /// A session file that this process made. Holding it keeps the file locked, which tells others that it is in use.
 pub struct Mapped {
     at: *mut Session,
-    _file: File,
+    file: File,
 }
 
 impl Mapped {
@@ -40,7 +41,7 @@ impl Mapped {
         let (at, file) = create_map(path, size_of::<Session>())?;
         // SAFETY: a plain call on a descriptor that we own; failing to lock is harmless.
         unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
-        let mapped = Mapped { at: at.cast(), _file: file };
+        let mapped = Mapped { at: at.cast(), file };
         mapped.next_number.store(1, Relaxed);
         mapped.flags.store(flags, Relaxed);
         mapped.magic.store(MAGIC, Relaxed);
@@ -67,7 +68,7 @@ impl Mapped {
         if file.metadata().because(words)?.len() < size_of::<Session>() as u64 {
             return Err(std::io::Error::other("it is too short")).because(words);
         }
-        Ok(Mapped { at: map(&file, size_of::<Session>()).because(words)?.cast(), _file: file })
+        Ok(Mapped { at: map(&file, size_of::<Session>()).because(words)?.cast(), file })
     }
 
     /// Whether the recorder that made the session at `path` is still there.
@@ -75,6 +76,11 @@ impl Mapped {
         let Ok(file) = File::open(path) else { return false };
         // SAFETY: a plain call on a descriptor that we own; closing it gives the lock back.
         unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) != 0 }
+    }
+
+    /// When the session was made, by the clock of files; now, if that is not known.
+    pub fn made(&self) -> SystemTime {
+        self.file.metadata().and_then(|data| data.created()).unwrap_or_else(|_| SystemTime::now())
     }
 
     /// The report of a divergence, if one was written.

@@ -2,17 +2,19 @@
 
 use crate::status::{Failure, Result};
 use crate::store::{private_dirs, random, xdg};
-use retake_tape::check::crc32c;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 static SHIM: &[u8] = include_bytes!(env!("RETAKE_SHIM"));
 
 /// How its file names start.
 pub const START: &str = "libretake-";
+/// What follows: tells two builds apart. The content itself is compared before it is used.
+const MARK: &str = env!("RETAKE_SHIM_MARK");
 
 /// The unpacked shim's path: in the user's cache, else in `fallback`, else under `/tmp`.
 pub fn unpack(fallback: &Path) -> Result<PathBuf> {
@@ -44,11 +46,8 @@ fn unpack_in(place: &Path, user: u32) -> std::io::Result<PathBuf> {
     if mounted_noexec(place) {
         return Err(unfit("programs may not be executed from there (noexec)"));
     }
-    // Tells two builds apart. The content itself is compared before it is used.
-    let path = place.join(format!("{START}{:08x}{:08x}.so", crc32c(0, SHIM), SHIM.len()));
-    if fs::symlink_metadata(&path).is_ok_and(|data| data.is_file() && data.uid() == user)
-        && fs::read(&path).is_ok_and(|bytes| bytes == SHIM)
-    {
+    let path = place.join(format!("{START}{MARK}.so"));
+    if fs::symlink_metadata(&path).is_ok_and(|data| data.is_file() && data.uid() == user && is_whole(&path, &data)) {
         return Ok(path);
     }
     let fresh = place.join(format!(".{START}{:x}", random()));
@@ -60,6 +59,40 @@ fn unpack_in(place: &Path, user: u32) -> std::io::Result<PathBuf> {
         let _ = fs::remove_file(&fresh);
     }
     written.map(|()| path)
+}
+
+/// Whether the file is the shim to the last byte. To compare takes a millisecond, so it is noted beside the file in which
+/// state it was found whole: the kernel tells when a file was last changed, and nobody can set that time.
+fn is_whole(path: &Path, data: &Metadata) -> bool {
+    let note = path.with_extension("whole");
+    let state = format!("{} {} {} {} {}", data.dev(), data.ino(), data.len(), data.ctime(), data.ctime_nsec());
+    if fs::read_to_string(&note).is_ok_and(|noted| noted == state) {
+        return true;
+    }
+    let whole = compare(path).unwrap_or(false);
+    // One that was changed only just now may be changed again before that time moves on.
+    let changed = UNIX_EPOCH + Duration::from_secs(data.ctime().unsigned_abs());
+    if whole && changed.elapsed().is_ok_and(|age| age > Duration::from_secs(2)) {
+        let _ = fs::write(&note, state);
+    }
+    whole
+}
+
+fn compare(path: &Path) -> std::io::Result<bool> {
+    let mut file = File::open(path)?;
+    if file.metadata()?.len() != SHIM.len() as u64 {
+        return Ok(false);
+    }
+    // In pieces: memory for all of it takes longer to get than to compare.
+    let mut piece = [0; 1 << 16];
+    for there in SHIM.chunks(piece.len()) {
+        let here = &mut piece[..there.len()];
+        file.read_exact(here)?;
+        if here != there {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn mounted_noexec(place: &Path) -> bool {
@@ -90,10 +123,20 @@ mod tests {
         // SAFETY: cannot fail.
         let user = unsafe { libc::geteuid() };
         let path = unpack_in(temp.path(), user).unwrap();
-        fs::write(&path, b"not the shim").unwrap();
+        let mut flipped = SHIM.to_owned();
+        *flipped.last_mut().unwrap() ^= 1;
+        for damaged in [&b"not the shim"[..], &SHIM[1..], &flipped] {
+            fs::write(&path, damaged).unwrap();
+            assert_eq!(unpack_in(temp.path(), user).unwrap(), path);
+            assert!(fs::read(&path).unwrap() == SHIM);
+        }
+        std::thread::sleep(Duration::from_secs(3));
+        assert_eq!(unpack_in(temp.path(), user).unwrap(), path);
+        assert!(path.with_extension("whole").exists());
+        fs::write(&path, flipped).unwrap();
         assert_eq!(unpack_in(temp.path(), user).unwrap(), path);
         assert!(fs::read(&path).unwrap() == SHIM);
-        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 2);
         assert!(unpack_in(&temp.path().join("a b"), user).is_err());
         assert!(!is_loaded_here());
     }

@@ -86,6 +86,11 @@ impl Store {
         fs::read_dir(&self.root).into_iter().flatten().flatten().filter_map(number).max().unwrap_or(0)
     }
 
+    /// How many takes there are, more or less: what else lies here counts, too.
+    pub fn count(&self) -> usize {
+        fs::read_dir(&self.root).map_or(0, Iterator::count)
+    }
+
     /// Names of all takes, newest first, with what their `take.json` says (or why it cannot be read).
     pub fn list(&self) -> Vec<(String, std::result::Result<Facts, String>)> {
         let mut takes: Vec<_> = fs::read_dir(&self.root)

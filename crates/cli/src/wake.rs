@@ -82,7 +82,7 @@ fn went_well(copy: &Copy, session: &Mapped) -> Result<()> {
         && let Ok(tapes) = take.tapes()
     {
         let mut symbols = Symbols::of_replay(&tapes);
-        return Err(report.failure(&take, &tapes, &mut symbols, changed_program(&take.facts)));
+        return Err(report.failure(&take, &tapes, &mut symbols, changed_program(&take.facts), session.made()));
     }
     let (status, word) = if report.is_stuck() { (Status::Stuck, "stuck") } else { (Status::Diverged, "diverged") };
     let Report { thread, event, recorded, came, .. } = &report;

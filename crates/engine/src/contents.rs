@@ -15,6 +15,12 @@ use retake_tape::op::Op;
 use retake_tape::session::flag;
 use retake_tape::walk::{self, Chunk};
 
+/// Whether contents count at all: they are kept, or given.
+#[inline(always)]
+pub fn count() -> bool {
+    process::get().has(flag::FULL | flag::ALONE)
+}
+
 /// Whether contents are kept: in a recording on the tape, in a replay of all beside it.
 #[inline]
 pub fn are_kept() -> bool {

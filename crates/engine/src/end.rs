@@ -10,6 +10,7 @@ use crate::report;
 use crate::settled;
 use crate::signals;
 use crate::stops;
+use crate::store::{PATH_MAX, Path};
 use crate::sys;
 use crate::thread::{self, Thread, waiting};
 use crate::turn;
@@ -18,7 +19,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use retake_tape::layout::state;
 use retake_tape::op::Op;
 use retake_tape::rich;
-use retake_tape::session::{at_end, fate, flag};
+use retake_tape::session::{RANK_NAME, at_end, fate, flag};
 
 const STEP_NS: u64 = 5_000_000;
 /// Nothing has moved for so long: whoever is not here computes no more.
@@ -74,10 +75,7 @@ pub fn waits(thread: &mut Thread, op: Op, object: usize, has_come: impl Fn() -> 
 /// A thread at the end of its tape, which has waited there since `started`, looks whether that is the end of the process.
 fn look(thread: &mut Thread, started: i64) {
     let process = process::get();
-    // Whoever killed it then may do so now, unless somebody wants to look first.
-    if all_played(process) && all_told(process) && !stops::looks_at_end() {
-        process::tell_fate(fate::PLAYED);
-    }
+    tell_played(process);
     if policy() != at_end::STOP {
         return;
     }
@@ -88,6 +86,21 @@ fn look(thread: &mut Thread, started: i64) {
     let quiet = all_told(process) && watch::still_ns() > QUIET_NS;
     if all_played(process) && ranks::all_played() && quiet && stops::at_end(thread) {
         finish(process);
+    }
+}
+
+/// Whoever killed the process then may do so now if all has been played, unless somebody wants to look first.
+fn tell_played(process: &Process) {
+    if all_played(process) && all_told(process) && !stops::looks_at_end() {
+        process::tell_fate(fate::PLAYED);
+    }
+}
+
+/// The calling thread sleeps or yields again and again, without an event. In a process that was killed it may have done so
+/// then, too, and comes to no other end.
+pub fn rests() {
+    if !by_itself() {
+        tell_played(process::get());
     }
 }
 
@@ -174,6 +187,30 @@ pub fn wait_for_others() {
         }
         sys::sleep_ns(100_000);
     }
+}
+
+/// Replay: this process has no tape. Whoever made it was seen to make it, so it was most likely killed before it came so far;
+/// then it is now, too. Returns if nobody does so for as long as the user has patience, or if the replay is over: it may have
+/// outlived the program, and its recording. A rank is made by its launcher: nobody was seen to make it.
+pub fn wait_to_be_killed() {
+    let mut parts = process::get().name().rsplit(|byte| *byte == b'.');
+    if parts.next().is_some_and(|last| last.starts_with(RANK_NAME.as_bytes())) {
+        return;
+    }
+    let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
+    let is_patient = || sys::clock_ns(libc::CLOCK_MONOTONIC) - started < watch::patience_ns() || watch::is_debugged();
+    while is_patient() && is_session_there() {
+        sys::sleep_ns(STEP_NS);
+    }
+}
+
+/// Whether the session's file is still there: the command line removes it at the end.
+fn is_session_there() -> bool {
+    let mut room = [0; PATH_MAX];
+    let mut path = Path { to: &mut room, length: 0 };
+    path.push(process::get().session_path());
+    // SAFETY: a path that ends in a zero.
+    path.finish() && unsafe { sys::access(room.as_ptr() as usize, libc::F_OK as usize) == 0 }
 }
 
 /// Replay: this process is about to send a signal to the one that is `present` now. If that was killed then, it first

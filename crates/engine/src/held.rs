@@ -44,19 +44,17 @@ enum Passes {
     Anywhere,
 }
 
-/// A signal has come, and the engine is not at work: the one that is to be handled now, if any is.
-///
-/// # Safety
-/// `context` must be what the kernel gave the handler.
-pub unsafe fn comes(thread: &mut Thread, signal: (Signal, u32), context: *const ucontext_t) -> Option<Came> {
+/// A signal has come, there, and the engine was not at work: the one that is to be handled now, if any is. The caller is busy.
+pub fn comes(thread: &mut Thread, signal: (Signal, u32), amid: Amid) -> Option<Came> {
     if let Some(passes) = thread.held.passes.take() {
         let placed = Signal { is_just_behind: passes == Passes::JustBehind, ..signal.0 };
         return Some(Came { signal: (placed, signal.1), was_held: true });
     }
-    // SAFETY: the caller's.
-    let waits = thread.held.many < ROOM && may_wait(thread, &signal.0) && unsafe { is_amid_work(thread, context) };
-    thread.begin();
-    let now = if waits && (thread.held.timer > 0 || remind(thread)) {
+    if thread.is_just_outward() && amid == Amid::Done {
+        thread.outward.is_done = true;
+    }
+    let waits = thread.held.many < ROOM && may_wait(thread, &signal.0) && is_amid_work(thread, amid);
+    if waits && (thread.held.timer > 0 || remind(thread)) {
         thread.fast.store(fast::NONE, Release);
         thread.held.put(signal);
         None
@@ -67,9 +65,7 @@ pub unsafe fn comes(thread: &mut Thread, signal: (Signal, u32), context: *const 
             thread.held.put(signal);
         }
         Some(Came { signal: older.unwrap_or(signal), was_held: older.is_some() })
-    };
-    thread.finish();
-    now
+    }
 }
 
 /// A signal that is to be handled.
@@ -122,9 +118,7 @@ fn may_wait(thread: &Thread, signal: &Signal) -> bool {
 }
 
 /// Whether the thread is at work. In a call that waits for the outside it is, too, before it waits and behind that.
-unsafe fn is_amid_work(thread: &Thread, context: *const ucontext_t) -> bool {
-    // SAFETY: the caller's.
-    let amid = unsafe { amid(context) };
+fn is_amid_work(thread: &Thread, amid: Amid) -> bool {
     match amid {
         Amid::Work | Amid::Again => thread.inside == 0 || thread.is_just_outward(),
         Amid::Done => thread.inside == 0,
@@ -141,13 +135,13 @@ pub enum Amid {
     Call,
     /// At the end of a call.
     Done,
-    /// It was sent again, by us.
+    /// It was sent again, or let in, by us.
     Again,
     /// Nobody knows.
     Unknown,
 }
 
-/// Where the signal has come.
+/// Where the signal has come. The caller is busy: one that comes meanwhile would take this call of the kernel for the program's.
 ///
 /// # Safety
 /// `context` must be what the kernel gave the handler.
@@ -161,7 +155,7 @@ pub unsafe fn amid(context: *const ucontext_t) -> Amid {
         if sys::error(sys::rt_sigprocmask(NO_SUCH, at, 0, size_of::<u64>())) != Some(libc::EINVAL) {
             return Amid::Unknown;
         }
-        if signals::is_sent_from(register(REG_RIP)) {
+        if signals::is_from_here(register(REG_RIP)) {
             return Amid::Again;
         }
         let [last, following] = (at as *const [[u8; 2]; 2]).read_unaligned();
@@ -253,11 +247,16 @@ pub unsafe fn reminded(thread: &mut Thread, context: *const ucontext_t) {
     if thread.held.timer == 0 {
         return;
     }
+    let was_busy = thread.busy > 0;
+    thread.begin();
     let has_worked = || worked_ns() - thread.held.since_ns >= WORK_NS;
     // SAFETY: the caller's.
-    if thread.busy > 0 || !has_worked() && !unsafe { is_in_call(context) } {
+    let is_time = !was_busy && (has_worked() || unsafe { is_in_call(context) });
+    if !is_time {
         start(thread);
-    } else {
+    }
+    thread.finish();
+    if is_time {
         let_all_in(thread, Passes::Anywhere);
     }
 }

@@ -7,7 +7,9 @@ use crate::clock;
 use crate::deadlock::{Wanted, want};
 use crate::explore::{self, About};
 use crate::outside;
-use crate::schedule::{by_index, explores, header, name, name_next, next_step, refuse_busy, scheduled, threads, wait};
+use crate::schedule::{
+    by_index, explores, header, is_on, name, name_next, next_step, refuse_busy, scheduled, threads, wait,
+};
 use crate::thread::Thread;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{AcqRel, Relaxed};
@@ -49,7 +51,15 @@ fn remove(at: usize) -> Option<&'static Thread> {
 
 /// The running thread yields, or sleeps until `until_ns` of virtual time. If it does so again and again, whoever is named
 /// next has its step meanwhile; the lenders look in between, one after the other.
+#[inline(always)]
 pub fn yields(until_ns: u64) {
+    if is_on() {
+        yields_in_turn(until_ns);
+    }
+}
+
+#[inline(never)]
+fn yields_in_turn(until_ns: u64) {
     if explores() {
         if let Some(thread) = scheduled() {
             let nothing = Wanted { kind: want::NOTHING, object: 0, mark: 0 };

@@ -14,7 +14,19 @@ impl Lock {
 
     /// Runs `body` while holding the lock. Signals must be deferred (the caller is busy), so that no handler can want
     /// the lock that its own thread holds.
+    #[inline(always)]
     pub fn with<R>(&self, body: impl FnOnce() -> R) -> R {
+        if self.0.compare_exchange(0, 1, Acquire, Acquire).is_err() {
+            self.wait();
+        }
+        let result = body();
+        self.0.store(0, Release);
+        result
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait(&self) {
         let mut tries = 0;
         while self.0.compare_exchange_weak(0, 1, Acquire, Acquire).is_err() {
             tries += 1;
@@ -24,9 +36,6 @@ impl Lock {
                 sys::sleep_ns(20_000);
             }
         }
-        let result = body();
-        self.0.store(0, Release);
-        result
     }
 
     /// Forgets whoever held it: in a forked child that thread is gone.

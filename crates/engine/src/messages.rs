@@ -41,7 +41,7 @@ impl Default for Messages {
 
 impl Thread {
     /// Recording: a receive from anyone has got what `new` says. No event.
-    #[inline]
+    #[inline(always)]
     pub fn matched(&mut self, new: Match) {
         let w = &mut self.writer;
         let left = w.block_end as usize - w.block as usize;
@@ -53,7 +53,7 @@ impl Thread {
                 return;
             }
         }
-        self.fill(|context, to, left| {
+        self.fill(move |context, to, left| {
             // SAFETY: the rest of a block, still zero.
             unsafe { matches::add(context, to, left, new) }
         });

@@ -28,9 +28,10 @@ pub fn call<R>(mask: Option<u64>, mut call: impl FnMut() -> R, is_ended: impl Fn
         }
         return Some(result);
     }
-    if signals::with_mask(mask, || thread.runs_inside(false))
-        && let Some(step) = thread.step(Op::Outward)
-    {
+    // What was blocked inside of the call was handled at its end.
+    let was_ended =
+        signals::with_mask(mask, || thread.runs_inside(false)) || mask.is_some() && thread.runs_inside(false);
+    if was_ended && let Some(step) = thread.step(Op::Outward) {
         if step.result == CANCELLED {
             turn::cancelled_here(thread, Op::Outward, 0);
         }

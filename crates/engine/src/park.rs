@@ -19,12 +19,23 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, compiler_fence, fence};
 
-/// Spins before sleeping. Fewer cost a sleep for nothing, more keep a processor from the thread that is waited for.
-const SPINS: u64 = 1000;
-/// Spins before a thread first lets another run, and from then on: the one that it waits for may have been woken on its own
+/// Pauses of the processor before sleeping, some 25 microseconds. Fewer cost a sleep for nothing, and a virtual machine
+/// takes long to wake a processor that idles.
+const PAUSES: u64 = 1000;
+/// Pauses before a thread first lets another run, and from then on: the one that it waits for may have been woken on its own
 /// processor, and stand in line behind it.
-const YIELD_FIRST: u64 = 20;
-const YIELD_AGAIN: u64 = 100;
+const YIELD_FIRST: u64 = 5;
+const YIELD_AGAIN: u64 = 10;
+/// Pauses before sleeping where other programs want the processors, too: nothing is let go then, since it would come back
+/// only after the slice of whoever got it.
+const PAUSES_CROWDED: u64 = 100;
+/// So long, in cycles, some 500 microseconds, a processor is gone if another program got it.
+const LATE_CYCLES: u64 = 1_250_000;
+/// So many waits are made without letting go before that is tried again; twice as many each time, up to the second.
+const CROWDED_FIRST: u32 = 32;
+const CROWDED_MOST: u32 = 4096;
+/// Acquires of others for one pause: a little less than they make in that time, so that the turn is not overslept.
+const ACQUIRES_A_PAUSE: u64 = 4;
 /// A turn so many acquires away is worth spinning for; one that is farther is better slept for, since the threads before
 /// it need the processor.
 const NEAR: u64 = 256;
@@ -40,8 +51,8 @@ struct Bucket {
 unsafe impl Sync for Bucket {}
 
 static TABLE: [Bucket; BUCKETS] = [const { Bucket { lock: Lock::new(), first: UnsafeCell::new(null_mut()) } }; BUCKETS];
-/// The threads that run or spin: those that neither sleep here nor wait for another thread's end. When they are more than
-/// the processors, a spinning thread keeps the one that it waits for from running.
+/// The threads that run or spin: those that neither sleep here nor wait for another thread's end. One who spins lets them run,
+/// but when they are many more than the processors, its turn is far away, and to come by so often costs more than to sleep.
 static RUNNING: AtomicU32 = AtomicU32::new(1);
 
 /// A thread has begun.
@@ -179,26 +190,63 @@ pub fn wait(thread: &mut Thread, why: u32, place: &Place, value: u64, left: impl
 /// Spins until nothing is left, and looks the less often the more is left: to look at an object takes its memory from
 /// the thread that is at work with it.
 fn spin(left: &impl Fn() -> u64) -> bool {
-    let processors = process::get().processors;
-    let (mut spins, mut yield_at) = (0, YIELD_FIRST);
+    let running_max = 2 * process::get().processors;
+    let (mut pauses_max, mut yield_at) = (PAUSES, YIELD_FIRST);
+    if is_crowded() {
+        (pauses_max, yield_at) = (PAUSES_CROWDED, u64::MAX);
+    }
+    let mut pauses = 0;
     loop {
         let steps = left();
         if steps == 0 {
             return true;
         }
-        if settled::is_on() || steps > NEAR || spins > SPINS || RUNNING.load(Relaxed) > processors {
+        if settled::is_on() || steps > NEAR || pauses > pauses_max || RUNNING.load(Relaxed) > running_max {
             return false;
         }
-        for _ in 0..steps {
+        let more = steps.div_ceil(ACQUIRES_A_PAUSE);
+        for _ in 0..more {
             core::hint::spin_loop();
         }
-        spins += steps;
-        if spins >= yield_at {
-            yield_at = spins + YIELD_AGAIN;
-            // SAFETY: lets others run.
-            unsafe { sys::sched_yield() };
+        pauses += more;
+        if pauses >= yield_at {
+            yield_at = pauses + YIELD_AGAIN;
+            if comes_back_late() {
+                pauses_max = 0;
+            }
         }
     }
+}
+
+/// How many of the next waits are made where others want the processors, and how many it were the last time.
+static CROWDED: AtomicU32 = AtomicU32::new(0);
+static CROWDED_LAST: AtomicU32 = AtomicU32::new(0);
+
+fn is_crowded() -> bool {
+    let waits = CROWDED.load(Relaxed);
+    if waits > 0 {
+        // Threads that count at the same moment count less; it does not matter how much.
+        CROWDED.store(waits - 1, Relaxed);
+    }
+    waits > 0
+}
+
+/// Lets others run; whether that took so long that another program must have got the processor.
+fn comes_back_late() -> bool {
+    // SAFETY: every processor of this kind has the counter.
+    let now = || unsafe { core::arch::x86_64::_rdtsc() };
+    let gone = now();
+    // SAFETY: lets others run.
+    unsafe { sys::sched_yield() };
+    let is_late = now().saturating_sub(gone) > LATE_CYCLES;
+    let waits = if is_late { (2 * CROWDED_LAST.load(Relaxed)).clamp(CROWDED_FIRST, CROWDED_MOST) } else { 0 };
+    if waits != CROWDED_LAST.load(Relaxed) {
+        CROWDED_LAST.store(waits, Relaxed);
+    }
+    if is_late {
+        CROWDED.store(waits, Relaxed);
+    }
+    is_late
 }
 
 fn enter(thread: &mut Thread, place: &Place, value: u64) {

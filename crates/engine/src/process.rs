@@ -2,6 +2,7 @@
 //!
 //! Written once at the start (and again in a forked child, where one thread is left); read by everyone.
 
+use crate::end;
 use crate::messages::Expected;
 use crate::settled;
 use crate::stops;
@@ -389,6 +390,7 @@ pub(crate) fn begin_replay() -> bool {
     path.push(process.take()).push(b"/").push(process.name()).push(session::TAPE_ENDING.as_bytes());
     let bytes = if path.finish() { map_file(&room) } else { &[] };
     let Ok(header) = walk::process(bytes) else {
+        end::wait_to_be_killed();
         crate::report::no_tape(process.name());
     };
     process.bytes = bytes;

@@ -42,16 +42,29 @@ pub fn is_asked() -> bool {
 pub struct Waits(());
 
 impl Waits {
-    #[inline]
+    #[inline(always)]
     pub fn new() -> Waits {
         if process::mode() == mode::REPLAY {
-            let Some(thread) = thread::current() else { return Waits(()) };
-            process::waits_inside(thread.tid);
-            if thread.waits.load(Relaxed) == waiting::NOT {
-                thread.waits_for(waiting::LIBRARY, 0, 0);
-            }
+            goes_in();
         }
         Waits(())
+    }
+}
+
+#[inline(never)]
+fn goes_in() {
+    let Some(thread) = thread::current() else { return };
+    process::waits_inside(thread.tid);
+    if thread.waits.load(Relaxed) == waiting::NOT {
+        thread.waits_for(waiting::LIBRARY, 0, 0);
+    }
+}
+
+#[inline(never)]
+fn comes_out() {
+    if let Some(thread) = thread::current() {
+        process::came_out();
+        thread.waits_for(waiting::NOT, 0, 0);
     }
 }
 
@@ -62,10 +75,10 @@ impl Default for Waits {
 }
 
 impl Drop for Waits {
+    #[inline(always)]
     fn drop(&mut self) {
-        if let Some(thread) = thread::current().filter(|_| process::mode() == mode::REPLAY) {
-            process::came_out();
-            thread.waits_for(waiting::NOT, 0, 0);
+        if process::mode() == mode::REPLAY {
+            comes_out();
         }
     }
 }

@@ -43,6 +43,7 @@ impl Thread {
     }
 
     /// Commits the event whose entries are written, unless the recording ended with them.
+    #[inline(always)]
     pub fn happen(&mut self) {
         if process::mode() == process::mode::RECORD {
             self.commit();
@@ -91,6 +92,7 @@ impl Thread {
     }
 
     /// The call found nothing and said so by `code`; calls in a row cost no more tape than the first.
+    #[inline(always)]
     pub fn poll(&mut self, op: Op, code: i64) {
         let event = self.count() + 1;
         let w = &mut self.writer;
@@ -106,6 +108,11 @@ impl Thread {
                 }
             }
         }
+        self.first_poll(op, code, event);
+    }
+
+    #[inline(never)]
+    fn first_poll(&mut self, op: Op, code: i64, event: u64) {
         // SAFETY: `put` gives the room.
         self.put(ROOM, |context, to, event| unsafe { write::polls(context, to, event, op, code) });
         let w = &mut self.writer;

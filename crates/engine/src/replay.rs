@@ -308,7 +308,8 @@ impl Thread {
                 break;
             }
             // What a thread sends itself comes by itself, inside the call that sends it.
-            if signal.sender == self.number || self.releases < signal.releases {
+            let is_in_call = signal.sender == self.number && signal.sent_at >= self.count();
+            if is_in_call || self.releases < signal.releases {
                 break;
             }
             // The rest of a burst that the program blocks stays on the tape until some of it has been let in.

@@ -103,7 +103,11 @@ pub fn flush(thread: &mut Thread) {
         thread.set_busy(0);
         match first {
             Some((signal, uid)) => send(thread, signal, uid),
-            None if masked != 0 => _ = set_mask(libc::SIG_UNBLOCK, masked),
+            // SAFETY: the mask lives on the stack.
+            None if masked != 0 => unsafe {
+                let mask = (&raw const masked).addr();
+                from_here(libc::SYS_rt_sigprocmask, [libc::SIG_UNBLOCK as usize, mask, 0, size_of::<u64>()]);
+            },
             None if !thread.has_deferred() => return,
             None => {}
         }
@@ -148,24 +152,32 @@ pub fn send(thread: &Thread, signal: Signal, uid: u32) {
     let pid = process::get().pid as usize;
     // SAFETY: a signal to this very thread; the kernel copies the particulars.
     unsafe {
-        let sent = queue(pid, thread.tid as usize, signal.number as usize, &raw const info);
+        let what = [pid, thread.tid as usize, signal.number as usize, (&raw const info).addr()];
+        let sent = from_here(libc::SYS_rt_tgsigqueueinfo, what);
         if sys::error(sent).is_some() {
             sys::tgkill(pid, thread.tid as usize, signal.number as usize);
         }
     }
 }
 
-/// The kernel's `rt_tgsigqueueinfo`, in a place of its own: see [`is_sent_from`].
-#[unsafe(naked)]
-unsafe extern "C" fn queue(pid: usize, tid: usize, number: usize, info: *const Info) -> isize {
-    core::arch::naked_asm!("mov r10, rcx", "mov eax, {}", "syscall", "ret", const libc::SYS_rt_tgsigqueueinfo)
+/// A call of the kernel that lets signals in which had come before.
+unsafe fn from_here(call: libc::c_long, [one, two, three, four]: [usize; 4]) -> isize {
+    // SAFETY: the caller's.
+    unsafe { place(one, two, three, four, call) }
 }
 
-/// Whether a signal that interrupted the instruction at `at` was sent by [`send`].
-pub fn is_sent_from(at: usize) -> bool {
+/// Its instructions, in a place of their own: see [`is_from_here`]. A handler runs on top of them and may be cancelled there:
+/// so they say how they are unwound.
+#[unsafe(naked)]
+unsafe extern "C" fn place(one: usize, two: usize, three: usize, four: usize, call: libc::c_long) -> isize {
+    core::arch::naked_asm!(".cfi_startproc", "mov r10, rcx", "mov rax, r8", "syscall", "ret", ".cfi_endproc")
+}
+
+/// Whether a signal that interrupted the instruction at `at` was let in by [`from_here`].
+pub fn is_from_here(at: usize) -> bool {
     /// That is more than its instructions take.
     const LENGTH: usize = 16;
-    at.wrapping_sub(queue as *const () as usize) < LENGTH
+    at.wrapping_sub(place as *const () as usize) < LENGTH
 }
 
 /// All signals but faults and libc's own.

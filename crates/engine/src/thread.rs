@@ -148,6 +148,8 @@ pub struct Thread {
     /// Calls under way that may block (recording), and where on the stack each of the first ones began.
     pub inside: u32,
     pub inside_at: [usize; INSIDES],
+    /// Its cancellation is on the tape (recording): calls below it that are unwound, too, were not cancelled themselves.
+    pub is_unwound: bool,
     /// How the innermost call stands that waits for the outside (recording).
     pub outward: Outward,
     /// Handlers of the program that run in each other, and those that were left by a jump.
@@ -307,6 +309,19 @@ pub fn last_event_of(tid: u32) -> Option<(u32, u64)> {
         });
         found
     })
+}
+
+/// Replay: the present id of the thread of this process that had the id `shown`. If several had it, the one that lives.
+pub fn present_tid(shown: u32) -> Option<u32> {
+    let mut found = None;
+    each(|thread| {
+        // SAFETY: the header lives as long as the process; it holds the recorded id.
+        let fits = unsafe { (*thread.header).tid } == shown;
+        if fits && (found.is_none() || thread.in_use.load(Acquire) == 1) {
+            found = Some(thread.tid);
+        }
+    });
+    found
 }
 
 /// So many that have ended are kept, because one may have left something locked.

@@ -75,33 +75,64 @@ pub fn recording() -> bool {
     process::mode() == mode::RECORD
 }
 
+/// The calling thread, if it records and nothing else is wanted of it: nothing is told, no schedule is followed, and it is
+/// not inside of a library. The short way of what is called often; everybody else takes the way by [`enter`].
+#[inline(always)]
+pub fn only_records() -> Option<&'static mut Thread> {
+    thread::current().filter(|thread| thread.fast.load(Relaxed) == fast::RECORD && thread.busy == 0)
+}
+
 /// Makes a call of a library that is caught as a whole: what the library calls itself is no event.
 pub fn in_library<R>(call: impl FnOnce() -> R) -> R {
-    enter_library();
-    let inside = Library { _here: 0 };
-    if let Some(thread) = thread::current()
-        && thread.library == 1
-    {
-        thread.library_at = (&raw const inside).addr();
+    match thread::current() {
+        Some(thread) => inside_library(thread, call),
+        None => call(),
     }
+}
+
+/// The same, of the calling thread.
+#[inline(always)]
+pub fn inside_library<R>(thread: &mut Thread, call: impl FnOnce() -> R) -> R {
+    let place = 0u8;
+    if thread.library == 0 {
+        thread.library_at = (&raw const place).addr();
+    }
+    let short_cut = thread.fast.load(Relaxed);
+    go_inside(thread);
+    let _inside = Library { thread, short_cut };
     call()
+}
+
+#[inline(always)]
+fn go_inside(thread: &mut Thread) {
+    thread.library += 1;
+    thread.fast.store(fast::NONE, Release);
+}
+
+/// The short cut that it had outside was `before`: a recording's is the same again, unless that has ended meanwhile.
+#[inline(always)]
+fn come_out(thread: &mut Thread, before: u32) {
+    thread.library -= 1;
+    if thread.library == 0 {
+        if before == fast::RECORD && recording() {
+            thread.fast.store(before, Release);
+        } else {
+            process::set_short_cut(thread);
+        }
+    }
 }
 
 /// From here on this thread is inside such a library.
 pub fn enter_library() {
     if let Some(thread) = thread::current() {
-        thread.library += 1;
-        thread.fast.store(fast::NONE, Release);
+        go_inside(thread);
     }
 }
 
 /// From here on it is not any more.
 pub fn leave_library() {
     if let Some(thread) = thread::current() {
-        thread.library -= 1;
-        if thread.library == 0 {
-            process::set_short_cut(thread);
-        }
+        come_out(thread, fast::NONE);
     }
 }
 
@@ -112,13 +143,16 @@ pub fn is_in_library() -> bool {
 
 /// Ends even if the call unwinds: its thread may be cancelled in it.
 struct Library {
-    /// It has a place on the stack.
-    _here: u8,
+    thread: *mut Thread,
+    /// What the thread had outside.
+    short_cut: u32,
 }
 
 impl Drop for Library {
+    #[inline(always)]
     fn drop(&mut self) {
-        leave_library();
+        // SAFETY: the calling thread's own; threads are never freed.
+        come_out(unsafe { &mut *self.thread }, self.short_cut);
     }
 }
 
@@ -317,10 +351,13 @@ impl<'a, O: Object> Turn<'a, O> {
     }
 }
 
-/// Recording: this thread was cancelled inside a call of kind `op`.
+/// Recording: this thread was cancelled inside a call of kind `op`, or in a handler that came into it and has noted it.
 pub fn record_cancelled(op: Op) {
-    if let Some(thread) = enter() {
+    if let Some(thread) = enter()
+        && !thread.is_unwound
+    {
         thread.begin();
+        thread.is_unwound = true;
         let sleeps = thread.rests().sleeps;
         if sleeps > 0 && op == Op::Sleep {
             thread.slept(u64::from(sleeps));

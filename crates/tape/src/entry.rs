@@ -15,7 +15,7 @@
 //! Kinds from 0x40 up carry the length of their payload, so that a reader may pass over kinds that it does not know.
 
 use crate::op::Op;
-use crate::varint::{get, put, put_in_two, unzigzag, zigzag};
+use crate::varint::{get, put, put_in_two, put_small, unzigzag, zigzag};
 
 /// Room that any entry without a byte string needs.
 pub const ROOM: usize = 96;
@@ -182,7 +182,7 @@ pub mod write {
         c.event = event;
         // SAFETY: the caller gives the room.
         unsafe {
-            let to = put(to, distance << head::BITS | head::OTHER);
+            let to = put_small(to, distance << head::BITS | head::OTHER);
             to.write(kind);
             to.add(1)
         }
@@ -231,7 +231,7 @@ pub mod write {
         unsafe {
             let to = other(c, to, event, kind::RESULT);
             to.write(op as u8);
-            put(to.add(1), zigzag(code))
+            put_small(to.add(1), zigzag(code))
         }
     }
 
@@ -241,7 +241,7 @@ pub mod write {
         unsafe {
             let to = other(c, to, event, kind::POLLS);
             to.write(op as u8);
-            let to = put(to.add(1), zigzag(code));
+            let to = put_small(to.add(1), zigzag(code));
             to.cast::<u32>().write_unaligned(1u32.to_le());
             to.add(4)
         }

@@ -130,6 +130,7 @@ pub unsafe fn add(c: &mut Context, to: *mut u8, left: usize, new: Match) -> *mut
 }
 
 /// The same, of any match.
+#[inline(never)]
 unsafe fn add_whole(c: &mut Context, to: *mut u8, left: usize, new: Match) -> *mut u8 {
     let expected = c.last.number.wrapping_add(1);
     let same = Match { number: expected, ..c.last } == new && new.source != WITHDRAWN && new.thread == 0;

@@ -103,17 +103,18 @@ impl Kit {
         ends: Option<i32>,
     ) -> Result<(), String> {
         let take = scratch.join("take");
-        let recorded = self.record(program, args, &take)?;
+        let kept = || format!("\ntake: {}", take.display());
+        let recorded = self.record(program, args, &take).map_err(|e| format!("{e}{}", kept()))?;
         if ends.is_some_and(|ends| ends != recorded.ended) {
             let (ended, error) = (recorded.ended, tail(&recorded.stderr));
-            return Err(format!("ended {ended} when recorded, not {}; standard error:\n{error}", ends.unwrap_or(0)));
+            let wanted = ends.unwrap_or(0);
+            return Err(format!("ended {ended} when recorded, not {wanted}; standard error:\n{error}{}", kept()));
         }
         let is_dead = scratch.file_name().is_some_and(|name| name.to_string_lossy().contains("deadlock"));
         if recorded.stderr.contains("retake: deadlock") && !is_dead {
-            return Err(format!("a deadlock was told of where there is none:\n{}", recorded.stderr));
+            return Err(format!("a deadlock was told of where there is none:\n{}{}", recorded.stderr, kept()));
         }
         for replay in 1..=replays {
-            let kept = || format!("\ntake: {}", take.display());
             let replayed = self.replay(&take).map_err(|e| format!("replay {replay} of {replays}: {e}{}", kept()))?;
             if let Some(difference) = first_difference(&recorded, &replayed) {
                 return Err(format!("replay {replay} of {replays}: {difference}{}", kept()));

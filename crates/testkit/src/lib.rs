@@ -5,8 +5,8 @@
 //!                                                                       same?  <-- Kit::replay --'
 //! ```
 //!
-//! Law: a run never outlives its time limit, and a failure says what was run, what came, and what Retake said. A failed
-//! check leaves its take behind and names it.
+//! Law: a run never outlives its time limit by more than it takes to tell where it hangs, and a failure says what was run,
+//! what came, and what Retake said. A failed check leaves its take behind and names it.
 
 mod certificates;
 mod compare;
@@ -17,6 +17,7 @@ mod kit;
 mod nats;
 mod place;
 mod run;
+mod stacks;
 mod table;
 
 pub use certificates::Authority;

@@ -2,6 +2,7 @@
 //!
 //! Output goes to files, not pipes: a process that outlives the command cannot hold the test up.
 
+use crate::stacks;
 use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -31,7 +32,8 @@ pub struct Outcome {
     pub took: Duration,
 }
 
-/// Runs `command` with its output in `folder`. A run over the limit is killed, with its process group, and is an error.
+/// Runs `command` with its output in `folder`. A run over the limit is killed, with its process group, and is an error that
+/// tells where all of its threads were.
 pub fn run(command: &mut Command, folder: &Path, limits: Limits) -> Result<Outcome, String> {
     let make = |name: &str| {
         // A new file each time: what an earlier command left running must not write into this one's.
@@ -46,14 +48,20 @@ pub fn run(command: &mut Command, folder: &Path, limits: Limits) -> Result<Outco
         .process_group(0)
         .spawn()
         .map_err(|e| format!("cannot start {command:?}: {e}"))?;
-    let status = wait(&mut child, started + Duration::from_millis(limits.wait_ms_max));
+    let status = wait(&mut child, started + Duration::from_millis(limits.wait_ms_max))?;
+    let mut stacks = String::new();
+    if status.is_none() {
+        stacks = stacks::of_group(child.id());
+        kill_group(child.id());
+        child.wait().map_err(|e| e.to_string())?;
+    }
     let stdout = fs::read(folder.join("stdout")).map_err(|e| e.to_string())?;
     let stderr = fs::read(folder.join("stderr")).map_err(|e| e.to_string())?;
     let stderr = String::from_utf8_lossy(&stderr).into_owned();
-    match status? {
+    match status {
         Some(status) => Ok(Outcome { stdout, stderr, ended: ended(status), took: started.elapsed() }),
         None => Err(format!(
-            "still running after {} ms, killed; {} bytes of standard output; standard error:\n{}",
+            "still running after {} ms, killed; {} bytes of standard output; standard error:\n{}\n{stacks}",
             limits.wait_ms_max,
             stdout.len(),
             tail(&stderr)
@@ -61,7 +69,7 @@ pub fn run(command: &mut Command, folder: &Path, limits: Limits) -> Result<Outco
     }
 }
 
-/// Its end, or none when the time was over and it had to be killed.
+/// Its end, or none when the time is over.
 fn wait(child: &mut Child, until: Instant) -> Result<Option<ExitStatus>, String> {
     let mut nap_us = 200;
     loop {
@@ -69,8 +77,6 @@ fn wait(child: &mut Child, until: Instant) -> Result<Option<ExitStatus>, String>
             return Ok(Some(status));
         }
         if Instant::now() > until {
-            kill_group(child.id());
-            child.wait().map_err(|e| e.to_string())?;
             return Ok(None);
         }
         std::thread::sleep(Duration::from_micros(nap_us));
@@ -123,6 +129,9 @@ mod tests {
         command.args(["-c", "echo said >&2; sleep 20 & sleep 20"]);
         let error = run(&mut command, &folder, Limits { wait_ms_max: 100 }).unwrap_err();
         assert!(error.contains("said"), "{error}");
+        // Of the shell, and of both of its children.
+        assert_eq!(error.matches("\nprocess ").count(), 3, "{error}");
+        assert!(error.contains("#0 ") || error.contains("thread "), "{error}");
         assert!(started.elapsed() < Duration::from_secs(10));
         fs::remove_dir_all(folder).unwrap();
     }

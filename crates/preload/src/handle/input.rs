@@ -1,14 +1,18 @@
 //! Inputs: each file that is opened for reading, and each connection, is noted once.
 
 use crate::errno;
+use crate::handle::ids::present_task;
 use crate::handle::outward::outward;
 use crate::handle::process::is_borrowed;
+use crate::handle::random;
 use crate::table::input::real;
 use core::ffi::CStr;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-use libc::{FILE, O_ACCMODE, O_WRONLY, c_char, c_int, mode_t, sockaddr, socklen_t};
-use retake_engine::{contents, process, thread, turn};
+use libc::{FILE, O_ACCMODE, O_WRONLY, c_char, c_int, mode_t, pid_t, sockaddr, socklen_t};
+use retake_engine::process::{self, mode};
+use retake_engine::store::Path;
+use retake_engine::{contents, thread, turn};
 use retake_tape::entry::note;
 
 /// Which names have been noted, roughly: a name that is taken for another is left out.
@@ -98,37 +102,73 @@ fn reads(flags: c_int) -> bool {
     flags & O_ACCMODE != O_WRONLY && flags & libc::O_DIRECTORY == 0
 }
 
+/// The program has opened `path` as `fd`. Random bytes are no input: they are kept.
+unsafe fn noted(path: *const c_char, flags: c_int, fd: c_int) -> c_int {
+    if fd >= 0 && reads(flags) {
+        // SAFETY: the program's string, which was just opened.
+        if random::is_device(unsafe { CStr::from_ptr(path) }.to_bytes()) {
+            random::opened(fd);
+        } else {
+            // SAFETY: as above.
+            unsafe { note_file(path) };
+        }
+    }
+    fd
+}
+
+/// The program reads more random bytes than are kept.
+pub fn note_random() {
+    note_once(note::FILE, b"/dev/urandom");
+}
+
+/// Calls `open` with the path that the program's one means. In a replay, a folder of `/proc` that is named by a recorded id
+/// is the one of the process or thread that has the id now.
+#[inline(always)]
+unsafe fn by_path<R>(path: *const c_char, open: impl FnOnce(*const c_char) -> R) -> R {
+    if process::mode() != mode::REPLAY || path.is_null() {
+        return open(path);
+    }
+    // SAFETY: the program's string.
+    unsafe { by_present_path(path, open) }
+}
+
+/// The same, in a replay: the room for the path is not even touched elsewhere.
+#[cold]
+#[inline(never)]
+unsafe fn by_present_path<R>(path: *const c_char, open: impl FnOnce(*const c_char) -> R) -> R {
+    let mut room = [0u8; LONGEST];
+    // SAFETY: the program's string.
+    let is_other = translate(unsafe { CStr::from_ptr(path) }.to_bytes(), &mut room).is_some();
+    open(if is_other { room.as_ptr().cast() } else { path })
+}
+
+/// Writes `path`, with the present id, into `room`. Nothing if it has no other.
+fn translate(path: &[u8], room: &mut [u8; LONGEST]) -> Option<()> {
+    let rest = path.strip_prefix(b"/proc/")?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (id, rest) = rest.split_at(digits);
+    let shown: pid_t = core::str::from_utf8(id).ok()?.parse().ok()?;
+    let now = present_task(shown);
+    if now == shown || path.len() + 16 > LONGEST {
+        return None;
+    }
+    Path { to: room, length: 0 }.push(b"/proc/").push_number(now as u64).push(rest).finish();
+    Some(())
+}
+
 pub unsafe fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     // SAFETY: the program's arguments; so for the others.
-    unsafe {
-        let fd = outward(|| real::open(path, flags, mode));
-        if fd >= 0 && reads(flags) {
-            note_file(path);
-        }
-        fd
-    }
+    unsafe { noted(path, flags, outward(|| by_path(path, |path| real::open(path, flags, mode)))) }
 }
 
 pub unsafe fn open_2(path: *const c_char, flags: c_int) -> c_int {
     // SAFETY: as above.
-    unsafe {
-        let fd = outward(|| real::__open_2(path, flags));
-        if fd >= 0 && reads(flags) {
-            note_file(path);
-        }
-        fd
-    }
+    unsafe { noted(path, flags, outward(|| by_path(path, |path| real::__open_2(path, flags)))) }
 }
 
 pub unsafe fn openat(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     // SAFETY: as above.
-    unsafe {
-        let fd = outward(|| real::openat(dir, path, flags, mode));
-        if fd >= 0 && reads(flags) {
-            note_file(path);
-        }
-        fd
-    }
+    unsafe { noted(path, flags, outward(|| by_path(path, |path| real::openat(dir, path, flags, mode)))) }
 }
 
 unsafe fn stream_reads(how: *const c_char) -> bool {
@@ -139,7 +179,7 @@ unsafe fn stream_reads(how: *const c_char) -> bool {
 pub unsafe fn fopen(path: *const c_char, how: *const c_char) -> *mut FILE {
     // SAFETY: as above.
     unsafe {
-        let f = real::fopen(path, how);
+        let f = by_path(path, |path| real::fopen(path, how));
         if !f.is_null() && stream_reads(how) {
             note_file(path);
         }
@@ -150,7 +190,7 @@ pub unsafe fn fopen(path: *const c_char, how: *const c_char) -> *mut FILE {
 pub unsafe fn freopen(path: *const c_char, how: *const c_char, f: *mut FILE) -> *mut FILE {
     // SAFETY: as above.
     unsafe {
-        let f = real::freopen(path, how, f);
+        let f = by_path(path, |path| real::freopen(path, how, f));
         if !f.is_null() && stream_reads(how) {
             note_file(path);
         }

@@ -74,3 +74,14 @@ pub unsafe fn epoll_pwait(fd: c_int, to: *mut epoll_event, many: c_int, ms: c_in
     // SAFETY: as above.
     unsafe { outward_with(blocked, || real::epoll_pwait(fd, to, many, ms, blocked)) }
 }
+
+pub unsafe fn epoll_pwait2(
+    fd: c_int,
+    to: *mut epoll_event,
+    many: c_int,
+    time: *const timespec,
+    blocked: *const sigset_t,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe { outward_with(blocked, || real::epoll_pwait2(fd, to, many, time, blocked)) }
+}

@@ -5,6 +5,7 @@ use crate::table::process::real;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use libc::{c_char, c_int, c_void, pid_t};
 use retake_engine::process::{self, mode};
+use retake_engine::report;
 use retake_engine::schedule;
 use retake_engine::turn;
 use retake_engine::{end, signals, sys, thread};
@@ -136,6 +137,10 @@ fn end_child(pid: pid_t) -> pid_t {
     }
     let Some(thread) = thread::current() else { return pid };
     let Some(step) = thread.step(Op::Fork) else { return pid };
+    if step.created == 0 {
+        // Zero would make a second child of the parent.
+        report::other(thread, Op::Fork, "no new process");
+    }
     process::pair_pids(step.created as u32, pid as u32);
     thread.happened();
     turn::tell(thread, Op::Fork, thread.count(), 0, 0, step.created as i64);

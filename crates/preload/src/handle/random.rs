@@ -1,9 +1,16 @@
-//! Random numbers: the same ones in a replay.
+//! Random numbers: the same ones in a replay, from functions and from the system's devices.
 
 use crate::errno;
+use crate::handle::input;
+use crate::handle::outward::outward;
+use crate::table::outward::real as real_outward;
 use crate::table::time::real;
+use core::mem::MaybeUninit;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
 use libc::{c_int, c_uint, c_void, size_t, ssize_t};
 use retake_engine::report;
+use retake_engine::sys;
 use retake_engine::turn;
 use retake_tape::op::Op;
 
@@ -92,4 +99,71 @@ pub unsafe fn arc4random() -> u32 {
 pub unsafe fn arc4random_uniform(bound: u32) -> u32 {
     // SAFETY: asks for nothing.
     number(|| unsafe { real::arc4random_uniform(bound) })
+}
+
+/// Descriptors that may be the system's random devices. Standard input may have been given as one; a descriptor that is
+/// given out again is looked at before it is read from.
+static DEVICES: [AtomicU64; 16] = {
+    let mut cells = [const { AtomicU64::new(0) }; 16];
+    cells[0] = AtomicU64::new(1);
+    cells
+};
+/// Who reads more at a time makes a file of it: that is input.
+const KEPT_MAX: size_t = 4096;
+
+/// Whether `path` names a device that gives random bytes.
+pub fn is_device(path: &[u8]) -> bool {
+    path == b"/dev/urandom" || path == b"/dev/random"
+}
+
+/// `fd` was opened as such a device.
+pub fn opened(fd: c_int) {
+    if let Some((cell, bit)) = cell_of(fd) {
+        cell.fetch_or(bit, Relaxed);
+    }
+}
+
+fn cell_of(fd: c_int) -> Option<(&'static AtomicU64, u64)> {
+    DEVICES.get(usize::try_from(fd).ok()? / 64).map(|cell| (cell, 1 << (fd % 64)))
+}
+
+/// Whether `fd` gives random bytes that are kept.
+fn is_random(fd: c_int, length: size_t) -> bool {
+    let Some((cell, bit)) = cell_of(fd) else { return false };
+    if cell.load(Relaxed) & bit == 0 {
+        return false;
+    }
+    let mut status = MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: a variable of ours, as the kernel fills it; all zero is a value of it.
+    let status = unsafe {
+        sys::fstat(fd as usize, status.as_mut_ptr() as usize);
+        status.assume_init()
+    };
+    let is_device = status.st_mode & libc::S_IFMT == libc::S_IFCHR
+        && (status.st_rdev == libc::makedev(1, 8) || status.st_rdev == libc::makedev(1, 9));
+    if !is_device {
+        cell.fetch_and(!bit, Relaxed);
+    } else if length > KEPT_MAX {
+        input::note_random();
+    }
+    is_device && length <= KEPT_MAX
+}
+
+/// Reading waits for the outside, unless it is for random bytes.
+unsafe fn read_by(fd: c_int, to: *mut c_void, length: size_t, call: impl Fn() -> ssize_t) -> ssize_t {
+    if !is_random(fd, length) {
+        return outward(call);
+    }
+    // SAFETY: the program's buffer.
+    counted(unsafe { fill(to, length, || or_reason(call() as i64)) }) as ssize_t
+}
+
+pub unsafe fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t {
+    // SAFETY: the program's arguments.
+    unsafe { read_by(fd, to, length, || real_outward::read(fd, to, length)) }
+}
+
+pub unsafe fn read_chk(fd: c_int, to: *mut c_void, length: size_t, room: size_t) -> ssize_t {
+    // SAFETY: as above.
+    unsafe { read_by(fd, to, length, || real_outward::__read_chk(fd, to, length, room)) }
 }

@@ -6,6 +6,7 @@
 
 use crate::errno;
 use crate::glibc;
+use crate::handle::ids::present_task;
 use crate::handle::process::{is_borrowed, present};
 use crate::handle::{asked, mask};
 use crate::table::signal::real;
@@ -17,7 +18,7 @@ use libc::{
     EINTR, EINVAL, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_ERR, SIG_IGN, c_int, c_void, pid_t, pthread_t,
     sigaction as Action, sighandler_t, siginfo_t, sigset_t, sigval, timespec, ucontext_t,
 };
-use retake_engine::held::{self, Amid};
+use retake_engine::held;
 use retake_engine::process::{self, mode};
 use retake_engine::thread::{self, Thread};
 use retake_engine::turn::{self, CANCELLED};
@@ -182,7 +183,7 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
         let before = errno::get();
         let mut was_held = false;
         if let Some(thread) = thread::current()
-            && !is_borrowed()
+            && !is_borrowed_here(thread)
         {
             match process::mode() {
                 mode::RECORD => {
@@ -196,11 +197,9 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                     // What comes meanwhile would take our own calls of the kernel for the program's.
                     thread.begin();
                     asked::arm();
-                    if thread.is_just_outward() && held::amid(context) == Amid::Done {
-                        thread.outward.is_done = true;
-                    }
+                    let came = held::comes(thread, signal, held::amid(context));
                     thread.finish();
-                    let Some(came) = held::comes(thread, signal, context) else { return };
+                    let Some(came) = came else { return };
                     signals::put_back(info, &came.signal.0, Some(came.signal.1));
                     was_held = came.was_held;
                     note(thread, came.signal.0);
@@ -214,6 +213,11 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
             crate::handle::stream::let_go(thread.tid);
         }
         errno::set(before);
+        // The handler is the program's own code, wherever it interrupts.
+        let library = thread::current().map_or(0, |thread| {
+            thread.handlers += 1;
+            core::mem::take(&mut thread.library)
+        });
         let act = *action(number);
         if act.sa_flags & SA_RESETHAND != 0 {
             let default: Action = core::mem::zeroed();
@@ -223,11 +227,6 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                 real::sigaction(number, &raw const default, null_mut());
             }
         }
-        // The handler is the program's own code, wherever it interrupts.
-        let library = thread::current().map_or(0, |thread| {
-            thread.handlers += 1;
-            core::mem::take(&mut thread.library)
-        });
         match act.sa_sigaction {
             SIG_DFL | SIG_IGN => {}
             function if act.sa_flags & SA_SIGINFO != 0 => {
@@ -253,6 +252,18 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
             errno::set(before);
         }
     }
+}
+
+/// Whether a child that borrows its parent's memory handles the signal. What comes meanwhile waits: it would take our own
+/// call of the kernel for the program's.
+fn is_borrowed_here(thread: &mut Thread) -> bool {
+    if process::mode() != mode::RECORD {
+        return is_borrowed();
+    }
+    thread.begin();
+    let is_borrowed = is_borrowed();
+    thread.finish();
+    is_borrowed
 }
 
 /// Replay: a signal came by itself and is not the tape's. It is dropped, unless it is what ended the recording: a handler
@@ -481,15 +492,7 @@ pub unsafe fn sigqueue(pid: pid_t, number: c_int, value: sigval) -> c_int {
 
 pub unsafe fn tgkill(pid: pid_t, tid: pid_t, number: c_int) -> c_int {
     // The thread's recorded id is known only inside its own process.
-    let mut now = tid;
-    if process::mode() == mode::REPLAY {
-        thread::each(|thread| {
-            // SAFETY: the header lives as long as the process.
-            if unsafe { (*thread.header).tid } == tid as u32 {
-                now = thread.tid as pid_t;
-            }
-        });
-    }
+    let now = present_task(tid);
     // SAFETY: as above.
     or_errno(send(number, &Target::Id(now as u32), || reason(unsafe { real::tgkill(present(pid), now, number) })))
 }

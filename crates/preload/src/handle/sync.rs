@@ -18,6 +18,7 @@ use retake_engine::sys;
 use retake_engine::taken::Called;
 use retake_engine::thread::{self, Thread, waiting};
 use retake_engine::turn::{self, Turn};
+use retake_engine::watch;
 use retake_tape::op::Op;
 use retake_tape::rich;
 
@@ -204,14 +205,15 @@ fn wait_for_runner(thread: &mut Thread, object: usize, is_under_way: impl Fn() -
     }
 }
 
-/// Waits for something that another thread does in libc.
+/// Waits for something that another thread does in libc. That may never come: then nobody else may be there to say so.
 fn wait_outside(thread: &mut Thread, done: impl Fn() -> bool) {
+    let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
     thread.waits_for(waiting::OUTSIDE, 0, 0);
     settled::wait_if_on(&done);
     let mut step = 20_000;
     while !done() {
         sys::sleep_ns(step);
-        // Looking too often would itself look like work, and nothing would ever stand still.
+        watch::look(thread, started);
         step = (step * 5 / 4).min(2_000_000);
     }
     thread.waits_for(waiting::NOT, 0, 0);

@@ -11,7 +11,7 @@ use retake_engine::park;
 use retake_engine::process::{self, Creation};
 use retake_engine::thread::{self, Thread};
 use retake_engine::turn::{self, Turn};
-use retake_engine::{apart, schedule, settled, signals, tls};
+use retake_engine::{apart, report, schedule, settled, signals, tls};
 use retake_tape::layout::born;
 use retake_tape::op::Op;
 use retake_tape::session::fate;
@@ -100,6 +100,9 @@ pub fn create_by(start: usize, argument: usize, call: impl FnOnce(Option<&mut Th
         return result;
     }
     let Some(step) = thread.step(Op::ThreadCreate) else { return call(None) };
+    if step.created == 0 {
+        report::other(thread, Op::ThreadCreate, "no new thread");
+    }
     // Handlers that ran behind the event run when the thread is there: they may wait for what it does.
     let before = signals::hold();
     thread.happened();

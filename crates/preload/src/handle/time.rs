@@ -12,6 +12,7 @@ use core::sync::atomic::Ordering::Acquire;
 use libc::{EINTR, c_int, c_uint, c_void, clock_t, clockid_t, time_t, timespec, timeval, tms};
 use retake_engine::baton;
 use retake_engine::clock;
+use retake_engine::end;
 use retake_engine::lend;
 use retake_engine::process;
 use retake_engine::schedule;
@@ -253,6 +254,9 @@ unsafe fn sleep_until(
 /// In a replay nobody sleeps for its own sake, but one that sleeps again and again, without an event, waits for somebody.
 fn step_back(thread: &mut Thread) {
     let many = thread.rests().many();
+    if many >= 20 {
+        end::rests();
+    }
     if settled::is_on() {
         settled::rests(many);
         return if many > 2000 {

@@ -11,6 +11,7 @@
 //! | Create | makes the real call; the child has the name that it had |
 //! | Signal | handlers run where they ran |
 //! | Outward | runs the handlers that ran inside; makes the real call, unless one of them ended it |
+//! | Id | makes the real call, with the present id of a process or thread |
 //! | Note | makes the real call; it is told which input the program read |
 //! | Unhandled | makes the real call; its use is told |
 
@@ -35,9 +36,11 @@ macro_rules! export {
                 unsafe { $handler($($arg,)* called) }
             }
             core::arch::naked_asm!(
+                ".cfi_startproc",
                 concat!("mov ", $from, ", [rsp]"),
                 concat!("mov ", $frame, ", rbp"),
                 "jmp {}",
+                ".cfi_endproc",
                 sym behind
             )
         }
@@ -77,6 +80,7 @@ macro_rules! interpose {
 
 pub mod c11;
 pub mod cond;
+pub mod ids;
 pub mod input;
 pub mod mpi;
 pub mod mpi_apart;

@@ -65,12 +65,28 @@ macro_rules! interpose_mpi {
 /// A function of the library.
 macro_rules! library_function {
     ($name:ident ( $($arg:ident : $type:ty),* ) -> $result:ty) => {
+        #[inline(always)]
         pub unsafe fn $name($($arg: $type),*) -> $result {
-            static AT: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
+            use core::sync::atomic::AtomicUsize;
+            use core::sync::atomic::Ordering::Relaxed;
+            static AT: AtomicUsize = AtomicUsize::new(0);
             type Function = unsafe extern "C-unwind" fn($($type),*) -> $result;
-            let at = $crate::handle::mpi::find::function(&AT, concat!("P", stringify!($name), "\0"));
-            // SAFETY: the library's function of that name.
-            unsafe { core::mem::transmute::<usize, Function>(at)($($arg),*) }
+
+            #[cold]
+            #[inline(never)]
+            unsafe fn first($($arg: $type),*) -> $result {
+                let at = $crate::handle::mpi::find::function(&AT, concat!("P", stringify!($name), "\0"));
+                // SAFETY: the library's function of that name.
+                unsafe { core::mem::transmute::<usize, Function>(at)($($arg),*) }
+            }
+
+            // SAFETY: as above.
+            unsafe {
+                match AT.load(Relaxed) {
+                    0 => first($($arg),*),
+                    at => core::mem::transmute::<usize, Function>(at)($($arg),*),
+                }
+            }
         }
     };
 }

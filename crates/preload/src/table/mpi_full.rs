@@ -3,7 +3,6 @@
 //! A row is the arguments, all of them words, the functions that take them so, and what is kept with `--full`. Otherwise
 //! each is as those of [`super::mpi_apart`]: the real call, made apart.
 
-use crate::handle::mpi::find;
 use crate::handle::mpi::full::answer::{asked, ints, made_comm, made_group};
 use crate::handle::mpi::full::collective::{
     At, NOTHING, among, begun, blocking, each, own, plain, total, vector, with_root, words,
@@ -11,7 +10,10 @@ use crate::handle::mpi::full::collective::{
 use crate::handle::mpi::full::matched;
 use crate::handle::mpi::full::pack::Region;
 use crate::handle::mpi::full::send::{self, sent, sent_large};
+use crate::handle::mpi::{find, only_records};
 use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
+use retake_engine::turn::inside_library;
 
 macro_rules! kept {
     ($( $args:tt $($name:ident)* : |$word:ident, $real:ident| $meaning:expr ; )*) => {
@@ -22,12 +24,27 @@ macro_rules! kept {
         mod $name {
             use super::*;
 
+            static AT: AtomicUsize = AtomicUsize::new(0);
+            type Function = unsafe extern "C-unwind" fn($(kept!(@word $arg)),*) -> usize;
+
+            #[inline(always)]
             unsafe fn call($($arg: usize),*) -> usize {
-                static AT: AtomicUsize = AtomicUsize::new(0);
-                let at = find::function(&AT, concat!("P", stringify!($name), "\0"));
-                type Function = unsafe extern "C-unwind" fn($(kept!(@word $arg)),*) -> usize;
-                let $word = stringify!($name);
                 // SAFETY: the library's function of that name, with the program's arguments.
+                unsafe {
+                    if let Some(thread) = only_records()
+                        && let at @ 1.. = AT.load(Relaxed)
+                    {
+                        return inside_library(thread, || core::mem::transmute::<usize, Function>(at)($($arg),*));
+                    }
+                    call_fully($($arg),*)
+                }
+            }
+
+            #[inline(never)]
+            unsafe fn call_fully($($arg: usize),*) -> usize {
+                let at = find::function(&AT, concat!("P", stringify!($name), "\0"));
+                let $word = stringify!($name);
+                // SAFETY: as above.
                 let $real = |$($arg: usize),*| unsafe { core::mem::transmute::<usize, Function>(at)($($arg),*) };
                 $meaning
             }

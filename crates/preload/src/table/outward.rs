@@ -1,9 +1,10 @@
 //! Calls that wait for the outside: for a file, a socket, a queue, another process.
 
 use crate::handle::outward::{self, outward};
+use crate::handle::random;
 use libc::{
-    c_char, c_int, c_long, c_uint, c_void, epoll_event, fd_set, iovec, mmsghdr, mqd_t, msghdr, nfds_t, off_t, pollfd,
-    sembuf, sigset_t, size_t, sockaddr, socklen_t, ssize_t, timespec, timeval,
+    aiocb, c_char, c_int, c_long, c_uint, c_void, epoll_event, fd_set, iovec, mmsghdr, mqd_t, msghdr, nfds_t, off_t,
+    pollfd, sembuf, sigset_t, size_t, sockaddr, socklen_t, ssize_t, timespec, timeval,
 };
 
 /// Rows without a handler need none: their meaning is to be outward.
@@ -27,8 +28,6 @@ macro_rules! outward {
 }
 
 outward! {
-    Outward fn read            (fd: c_int, to: *mut c_void, length: size_t) -> ssize_t;
-    Outward fn __read_chk      (fd: c_int, to: *mut c_void, length: size_t, room: size_t) -> ssize_t;
     Outward fn readv           (fd: c_int, parts: *const iovec, many: c_int) -> ssize_t;
     Outward fn pread           (fd: c_int, to: *mut c_void, length: size_t, at: off_t) -> ssize_t;
     Outward fn pread64         (fd: c_int, to: *mut c_void, length: size_t, at: off_t) -> ssize_t;
@@ -42,6 +41,8 @@ outward! {
     Outward fn __poll_chk      (at: *mut pollfd, many: nfds_t, ms: c_int, room: size_t) -> c_int;
     Outward fn select          (many: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, time: *mut timeval) -> c_int;
     Outward fn epoll_wait      (fd: c_int, to: *mut epoll_event, many: c_int, ms: c_int) -> c_int;
+    Outward fn aio_suspend     (list: *const *const aiocb, many: c_int, time: *const timespec) -> c_int;
+    Outward fn aio_suspend64   (list: *const *const aiocb, many: c_int, time: *const timespec) -> c_int;
     Outward fn flock           (fd: c_int, how: c_int) -> c_int;
     Outward fn lockf           (fd: c_int, how: c_int, length: off_t) -> c_int;
     Outward fn lockf64         (fd: c_int, how: c_int, length: off_t) -> c_int;
@@ -51,10 +52,13 @@ outward! {
     Outward fn semop           (set: c_int, what: *mut sembuf, many: size_t) -> c_int;
     Outward fn semtimedop      (set: c_int, what: *mut sembuf, many: size_t, time: *const timespec) -> c_int;
   with {
+    Outward fn read        (fd: c_int, to: *mut c_void, length: size_t) -> ssize_t => random::read;
+    Outward fn __read_chk  (fd: c_int, to: *mut c_void, length: size_t, room: size_t) -> ssize_t => random::read_chk;
     Outward fn pselect     (many: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, time: *const timespec, blocked: *const sigset_t) -> c_int => outward::pselect;
     Outward fn ppoll       (at: *mut pollfd, many: nfds_t, time: *const timespec, blocked: *const sigset_t) -> c_int => outward::ppoll;
     Outward fn __ppoll_chk (at: *mut pollfd, many: nfds_t, time: *const timespec, blocked: *const sigset_t, room: size_t) -> c_int => outward::ppoll_chk;
     Outward fn epoll_pwait (fd: c_int, to: *mut epoll_event, many: c_int, ms: c_int, blocked: *const sigset_t) -> c_int => outward::epoll_pwait;
+    Outward fn epoll_pwait2 (fd: c_int, to: *mut epoll_event, many: c_int, time: *const timespec, blocked: *const sigset_t) -> c_int => outward::epoll_pwait2;
     Outward fn fcntl       (fd: c_int, what: c_int, how: usize) -> c_int => outward::fcntl;
     Outward fn fcntl64     (fd: c_int, what: c_int, how: usize) -> c_int => outward::fcntl;
   }

@@ -36,7 +36,7 @@ macro_rules! variadic {
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(concat!("jmp ", $target));
+            core::arch::naked_asm!(".cfi_startproc", concat!("jmp ", $target), ".cfi_endproc");
         }
     )*};
 }

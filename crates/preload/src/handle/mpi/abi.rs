@@ -5,6 +5,7 @@
 
 use crate::handle::mpi::find;
 use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Release};
 use libc::{c_char, c_int};
@@ -102,17 +103,19 @@ const STANDARD: Abi = Abi {
     hands_on: false,
 };
 
-/// Room for a status of any library.
-#[repr(C, align(8))]
-pub struct Status([u8; 64]);
+/// Room for a status of any library, not touched where it is not used.
+pub struct Status(MaybeUninit<[u64; 8]>);
 
 impl Status {
+    #[inline(always)]
     pub const fn new() -> Status {
-        Status([0; 64])
+        Status(MaybeUninit::uninit())
     }
 
-    pub fn at(&mut self) -> *mut u8 {
-        self.0.as_mut_ptr()
+    /// An empty one: a call that fails fills none.
+    #[inline(always)]
+    pub fn empty(&mut self) -> *mut u8 {
+        self.0.write([0; 8]).as_mut_ptr().cast()
     }
 }
 
@@ -176,6 +179,13 @@ unsafe impl Sync for Global {}
 
 static CHOSEN: Global = Global(UnsafeCell::new(OPEN_MPI));
 static STATE: AtomicU32 = AtomicU32::new(0);
+
+/// The library's row, if it is chosen.
+#[inline(always)]
+pub fn known() -> Option<&'static Abi> {
+    // SAFETY: see `Global`.
+    (STATE.load(Acquire) != 0).then(|| unsafe { &*CHOSEN.0.get() })
+}
 
 /// The library's row.
 #[inline(always)]

@@ -13,7 +13,7 @@ use retake_engine::replay::Step;
 use retake_engine::report;
 use retake_engine::sys;
 use retake_engine::thread::Thread;
-use retake_engine::turn::{self, in_library};
+use retake_engine::turn::{self, in_library, inside_library};
 use retake_tape::matches::Match;
 use retake_tape::op::Op;
 use retake_tape::varint;
@@ -54,11 +54,13 @@ unsafe fn received(thread: &mut Thread, handle: usize, status: *mut u8) {
 }
 
 /// Whether it counts which requests are done.
+#[inline(always)]
 fn any() -> bool {
     requests::any() || underway::any()
 }
 
 /// Recording: nothing was done.
+#[inline(always)]
 fn not_yet(thread: &mut Thread, op: Op) {
     thread.begin();
     thread.poll(op, NOT_YET);
@@ -69,12 +71,13 @@ fn not_yet(thread: &mut Thread, op: Op) {
 
 /// Recording: what was done, as a number; 0 needs no entry.
 fn outcome(thread: &mut Thread, op: Op, result: i64) {
+    thread.begin();
     if result != 0 {
-        thread.begin();
         thread.result(op, result);
-        thread.finish();
     }
-    happen(thread, op, result);
+    thread.happen();
+    thread.finish();
+    turn::tell(thread, op, thread.count(), 0, 0, result);
 }
 
 /// So many requests and their statuses fit the stack.
@@ -99,6 +102,7 @@ struct Before {
 
 impl Before {
     /// Remembers the handles, if any receive is under way; `wanted` are the statuses that the program wants.
+    #[inline(always)]
     unsafe fn new(room: &mut Room, count: c_int, requests: *mut u8, wanted: *mut u8) -> Before {
         let abi = abi::get();
         let count = if any() { count.max(0) as usize } else { 0 };
@@ -370,9 +374,6 @@ unsafe fn some_received(
     indices: *const c_int,
     statuses: *mut u8,
 ) {
-    if done == 0 {
-        return not_yet(thread, op);
-    }
     for nth in 0..done.max(0) as usize {
         // SAFETY: that many are filled.
         unsafe {
@@ -416,20 +417,21 @@ fn note_indices(thread: &mut Thread, indices: &[c_int]) {
 }
 
 /// Replay of the same two.
+#[inline(never)]
 unsafe fn some_done(
     thread: &mut Thread,
     op: Op,
-    step: &Step,
     (count, requests): (c_int, *mut u8),
     (done, indices): (*mut c_int, *mut c_int),
     statuses: *mut u8,
-    none: impl FnOnce() -> c_int,
+    call: impl FnOnce(*mut u8) -> c_int,
 ) -> c_int {
+    let Some(step) = thread.step(op) else { return call(statuses) };
     let mut result = 0;
     // SAFETY: the program's variables and arrays.
     unsafe {
         match step.result {
-            NONE => result = in_library(none),
+            NONE => result = in_library(|| call(statuses)),
             NOT_YET => *done = 0,
             one if step.bytes.is_empty() => {
                 *indices = fitting(thread, op, one, count) as c_int;
@@ -471,7 +473,26 @@ pub unsafe fn waitsome(
     }
 }
 
+#[inline(always)]
 pub unsafe fn testsome(
+    count: c_int,
+    requests: *mut u8,
+    done: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut u8,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let Some(thread) = turn::only_records() else {
+            return testsome_fully(count, requests, done, indices, statuses);
+        };
+        let call = |to| real::MPI_Testsome(count, requests, done, indices, to);
+        some_recorded(thread, Op::MpiTestSome, (count, requests), (done, indices), statuses, call)
+    }
+}
+
+#[inline(never)]
+unsafe fn testsome_fully(
     count: c_int,
     requests: *mut u8,
     done: *mut c_int,
@@ -485,6 +506,7 @@ pub unsafe fn testsome(
     }
 }
 
+#[inline(always)]
 unsafe fn some(
     op: Op,
     count: c_int,
@@ -497,16 +519,34 @@ unsafe fn some(
     let Some(thread) = turn::enter() else { return call(statuses) };
     // SAFETY: as above.
     unsafe {
-        if turn::recording() {
-            let mut room = Room::uninit();
-            let before = Before::new(&mut room, count, requests, statuses);
-            let to = before.statuses(statuses);
-            let result = in_library(|| call(to));
-            some_received(thread, op, &before, *done, indices, to);
-            return result;
+        match turn::recording() {
+            true => some_recorded(thread, op, (count, requests), (done, indices), statuses, call),
+            false => some_done(thread, op, (count, requests), (done, indices), statuses, call),
         }
-        let Some(step) = thread.step(op) else { return call(statuses) };
-        some_done(thread, op, &step, (count, requests), (done, indices), statuses, || call(statuses))
+    }
+}
+
+#[inline(always)]
+unsafe fn some_recorded(
+    thread: &mut Thread,
+    op: Op,
+    (count, requests): (c_int, *mut u8),
+    (done, indices): (*mut c_int, *mut c_int),
+    statuses: *mut u8,
+    call: impl FnOnce(*mut u8) -> c_int,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let mut room = Room::uninit();
+        let before = Before::new(&mut room, count, requests, statuses);
+        let to = before.statuses(statuses);
+        let result = inside_library(thread, || call(to));
+        if *done == 0 {
+            not_yet(thread, op);
+        } else {
+            some_received(thread, op, &before, *done, indices, to);
+        }
+        result
     }
 }
 

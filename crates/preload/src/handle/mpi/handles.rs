@@ -23,6 +23,7 @@ struct Table<T> {
 /// A table of them.
 pub struct Handles<T> {
     table: UnsafeCell<Table<T>>,
+    /// Changed under the lock; looked at without it.
     length: AtomicUsize,
     lock: Lock,
 }
@@ -47,6 +48,8 @@ impl<T: Known> Table<T> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn grow(&mut self) -> bool {
         let (old, old_room) = (self.slots, self.room);
         let room = (old_room * 2).max(64);
@@ -118,6 +121,7 @@ impl<T: Known> Handles<T> {
     }
 
     /// Notes `known` under its handle, in place of what was there.
+    #[inline(always)]
     pub fn put(&self, known: T) {
         self.with(|table| {
             if self.length.load(Relaxed) * 2 >= table.room && !table.grow() {
@@ -127,7 +131,7 @@ impl<T: Known> Handles<T> {
             unsafe {
                 let slot = table.slot(known.handle());
                 if (*slot).handle() == 0 {
-                    self.length.fetch_add(1, Relaxed);
+                    self.length.store(self.length.load(Relaxed) + 1, Relaxed);
                 }
                 slot.write(known);
             }
@@ -144,6 +148,7 @@ impl<T: Known> Handles<T> {
     }
 
     /// Takes it out, unless `stays` says that it stays; what it was.
+    #[inline(always)]
     pub fn finish(&self, handle: usize, stays: impl FnOnce(&mut T) -> bool) -> Option<T> {
         if !self.any() || handle == 0 {
             return None;
@@ -157,7 +162,7 @@ impl<T: Known> Handles<T> {
                 }
                 let known = slot.read();
                 if !stays(&mut *slot) {
-                    self.length.fetch_sub(1, Relaxed);
+                    self.length.store(self.length.load(Relaxed) - 1, Relaxed);
                     table.take_out(slot);
                 }
                 Some(known)

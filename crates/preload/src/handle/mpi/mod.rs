@@ -30,24 +30,36 @@ pub mod world;
 use libc::c_int;
 use retake_engine::report;
 use retake_engine::thread::Thread;
-use retake_engine::turn::{self, in_library};
+use retake_engine::turn::{self, inside_library};
 use retake_tape::matches::{Match, WITHDRAWN, calls};
 use retake_tape::op::Op;
 
 /// No error, in every MPI.
 pub const SUCCESS: c_int = 0;
 
+/// The calling thread, if nothing is wanted of it but to record, and no contents are kept.
+#[inline(always)]
+pub fn only_records() -> Option<&'static mut Thread> {
+    if full::is_on() { None } else { turn::only_records() }
+}
+
+/// The same, if the library is known, and this thread as one that receives.
+#[inline(always)]
+fn only_receives() -> Option<(&'static mut Thread, &'static abi::Abi)> {
+    only_records().filter(|thread| world::is_known(thread.number)).zip(abi::known())
+}
+
 /// Makes a call of which nothing counts but what it does.
 #[inline]
 pub fn aside<R>(call: impl FnOnce() -> R) -> R {
     match turn::enter() {
-        Some(_) => in_library(|| wait::held(call)),
+        Some(thread) => inside_library(thread, || wait::held(call)),
         None => call(),
     }
 }
 
 /// Commits an event of a recording.
-#[inline]
+#[inline(always)]
 fn commit(thread: &mut Thread) {
     thread.begin();
     thread.happen();
@@ -55,6 +67,7 @@ fn commit(thread: &mut Thread) {
 }
 
 /// Commits an event of a recording, and tells it.
+#[inline]
 fn happen(thread: &mut Thread, op: Op, result: i64) {
     commit(thread);
     turn::tell(thread, op, thread.count(), 0, 0, result);
@@ -67,11 +80,10 @@ fn happened(thread: &mut Thread, op: Op, result: i64) {
 }
 
 /// Recording: the next receive from anyone got this. It is an event.
-#[inline]
-unsafe fn commit_match(thread: &mut Thread, call: u8, status: *const u8) {
+#[inline(always)]
+unsafe fn commit_match(thread: &mut Thread, abi: &abi::Abi, call: u8, status: *const u8) {
     let number = thread.messages.open;
     thread.messages.open += 1;
-    let abi = abi::get();
     // SAFETY: a status that the library has filled.
     let (source, tag) = unsafe { (abi.source(status), abi.tag(status)) };
     thread.begin();

@@ -39,7 +39,7 @@ unsafe fn waiting(
         }
         match open {
             // SAFETY: the library has filled the status.
-            true => unsafe { commit_match(thread, call, to) },
+            true => unsafe { commit_match(thread, abi::get(), call, to) },
             false => commit(thread),
         }
         // SAFETY: as above.
@@ -109,7 +109,7 @@ unsafe fn looking(
                 thread.happen();
                 thread.finish();
             } else if open {
-                commit_match(thread, call, to);
+                commit_match(thread, abi::get(), call, to);
             } else {
                 commit(thread);
             }

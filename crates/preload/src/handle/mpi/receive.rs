@@ -1,18 +1,18 @@
 //! Receives. One that blocks is an event; one with a request is known by its number until its request is done.
 
 use crate::handle::input::note_unsupported;
-use crate::handle::mpi::abi::{self, Status};
+use crate::handle::mpi::abi::{self, Abi, Status};
 use crate::handle::mpi::full::underway::{self, Brings};
 use crate::handle::mpi::requests::{self, Receive, Wanted};
 use crate::handle::mpi::told::{self, Asked};
-use crate::handle::mpi::{SUCCESS, aside, commit, commit_match, full, recorded_match, wait, world};
+use crate::handle::mpi::{SUCCESS, aside, commit, commit_match, full, only_receives, recorded_match, wait, world};
 use crate::table::mpi::real;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Release};
 use libc::c_int;
 use retake_engine::ranks;
 use retake_engine::thread::Thread;
-use retake_engine::turn::{self, in_library};
+use retake_engine::turn::{self, in_library, inside_library};
 use retake_tape::matches::{WITHDRAWN, calls};
 use retake_tape::op::Op;
 
@@ -46,7 +46,7 @@ unsafe fn blocking(
         }
         match open {
             // SAFETY: the library has filled the status.
-            true => unsafe { commit_match(thread, call, to) },
+            true => unsafe { commit_match(thread, abi, call, to) },
             false => commit(thread),
         }
         // SAFETY: as above.
@@ -79,6 +79,27 @@ unsafe fn blocking(
     result
 }
 
+/// A blocking receive where nothing is wanted but to record from whom it came, if it could have come from another.
+#[inline(always)]
+unsafe fn plainly(
+    (thread, abi): (&mut Thread, &Abi),
+    call: u8,
+    source: c_int,
+    status: *mut u8,
+    real: impl FnOnce(*mut u8) -> c_int,
+) -> c_int {
+    let open = source == abi.any_source;
+    let mut own = Status::new();
+    let to = if open && abi.is_ignored(status) { own.empty() } else { status };
+    let result = inside_library(thread, || real(to));
+    match open {
+        // SAFETY: the library has filled the status.
+        true => unsafe { commit_match(thread, abi, call, to) },
+        false => commit(thread),
+    }
+    result
+}
+
 /// Asks for a message: the request goes to `to`.
 pub unsafe fn post(w: &Wanted, to: *mut u8) -> c_int {
     // SAFETY: the program's arguments, and a place for a request.
@@ -107,9 +128,23 @@ pub unsafe fn receive_now(w: &Wanted, status: *mut u8) -> c_int {
     }
 }
 
+#[inline(always)]
 pub unsafe fn recv(b: usize, n: c_int, k: usize, source: c_int, tag: c_int, comm: usize, status: *mut u8) -> c_int {
-    let wanted = Wanted { buffer: b, count: n as u32 as usize, kind: k, source, tag, comm, large: false };
     // SAFETY: the program's arguments; so for the others.
+    unsafe {
+        match only_receives() {
+            Some(here) => {
+                plainly(here, calls::RECV, source, status, |to| real::MPI_Recv(b, n, k, source, tag, comm, to))
+            }
+            None => recv_fully(b, n, k, source, tag, comm, status),
+        }
+    }
+}
+
+#[inline(never)]
+unsafe fn recv_fully(b: usize, n: c_int, k: usize, source: c_int, tag: c_int, comm: usize, status: *mut u8) -> c_int {
+    let wanted = Wanted { buffer: b, count: n as u32 as usize, kind: k, source, tag, comm, large: false };
+    // SAFETY: as above.
     unsafe {
         let real = |w: &Wanted, to| real::MPI_Recv(b, n, k, w.source, w.tag, comm, to);
         blocking(calls::RECV, wanted, None, status, real, |w, to| receive_now(w, to))
@@ -254,14 +289,19 @@ pub unsafe fn sendrecv_replace_c(
     }
 }
 
-/// Gives a receive its number, or what it got then. In a replay it is asked for as the tape says: from one sender, or, if
-/// it was never served, from nobody.
-pub fn number(thread: &mut Thread, call: u8, wanted: &Wanted) -> Receive {
-    let open = wanted.source == abi::get().any_source;
-    world::used_by(thread.number);
-    let mut receive = Receive {
+/// The receive that `call` asks for, with the next number of its thread.
+#[inline(always)]
+fn next(thread: &mut Thread, abi: &Abi, call: u8, wanted: &Wanted) -> Receive {
+    let open = wanted.source == abi.any_source;
+    let messages = &mut thread.messages;
+    let asked = if open { &mut messages.open } else { &mut messages.given };
+    let number = *asked;
+    if turn::recording() {
+        *asked += 1;
+    }
+    Receive {
         handle: 0,
-        number: if open { thread.messages.open } else { thread.messages.given },
+        number,
         thread: thread.number,
         call,
         open,
@@ -272,10 +312,23 @@ pub fn number(thread: &mut Thread, call: u8, wanted: &Wanted) -> Receive {
         inner: 0,
         wanted: *wanted,
         asked_comm: wanted.comm,
-    };
-    if turn::recording() {
-        if open { thread.messages.open += 1 } else { thread.messages.given += 1 }
-    } else if open {
+    }
+}
+
+/// Gives a receive its number, or what it got then. In a replay it is asked for as the tape says: from one sender, or, if
+/// it was never served, from nobody.
+pub fn number(thread: &mut Thread, call: u8, wanted: &Wanted) -> Receive {
+    world::used_by(thread.number);
+    let mut receive = next(thread, abi::get(), call, wanted);
+    if !turn::recording() {
+        as_recorded(thread, call, wanted, &mut receive);
+    }
+    receive
+}
+
+/// Replay: asks for it as the tape says.
+fn as_recorded(thread: &mut Thread, call: u8, wanted: &Wanted, receive: &mut Receive) {
+    if receive.open {
         let found = recorded_match(thread, Op::MpiPost, call, true);
         receive.withdrawn = found.source == WITHDRAWN;
         (receive.wanted.source, receive.wanted.tag) = (found.source, found.tag);
@@ -291,7 +344,6 @@ pub fn number(thread: &mut Thread, call: u8, wanted: &Wanted) -> Receive {
         let wanted = &mut receive.wanted;
         (wanted.source, wanted.tag, wanted.comm) = (0, full::feed::tag(), full::feed::comm());
     }
-    receive
 }
 
 /// Whether what it gets is kept, or given.
@@ -302,14 +354,11 @@ pub fn is_fed(receive: &Receive, wanted: &Wanted) -> bool {
 /// Asks for a message by `call`; the request goes to `request`.
 unsafe fn ask(call: u8, wanted: Wanted, request: *mut u8, real: impl FnOnce(&Wanted) -> c_int) -> c_int {
     let Some(thread) = turn::enter() else { return real(&wanted) };
-    let mut receive = number(thread, call, &wanted);
-    let result = in_library(|| real(&receive.wanted));
+    let receive = number(thread, call, &wanted);
+    let result = inside_library(thread, || real(&receive.wanted));
     if result == SUCCESS {
         // SAFETY: the library has written the request.
-        receive.handle = unsafe { abi::get().handle(request) };
-        if receive.handle != abi::get().request_null {
-            requests::put(receive);
-        }
+        unsafe { begun(abi::get(), receive, request) };
         if is_fed(&receive, &wanted) {
             // SAFETY: as above.
             unsafe {
@@ -320,7 +369,33 @@ unsafe fn ask(call: u8, wanted: Wanted, request: *mut u8, real: impl FnOnce(&Wan
     result
 }
 
+#[inline(always)]
 pub unsafe fn irecv(b: usize, n: c_int, k: usize, source: c_int, tag: c_int, comm: usize, request: *mut u8) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let Some((thread, abi)) = only_receives() else { return irecv_fully(b, n, k, source, tag, comm, request) };
+        let wanted = Wanted { buffer: b, count: n as u32 as usize, kind: k, source, tag, comm, large: false };
+        let receive = next(thread, abi, calls::IRECV, &wanted);
+        let result = inside_library(thread, || real::MPI_Irecv(b, n, k, source, tag, comm, request));
+        if result == SUCCESS {
+            begun(abi, receive, request);
+        }
+        result
+    }
+}
+
+/// The library has written the request of `receive`.
+#[inline(always)]
+unsafe fn begun(abi: &Abi, receive: Receive, request: *const u8) {
+    // SAFETY: as the caller says.
+    let handle = unsafe { abi.handle(request) };
+    if handle != abi.request_null {
+        requests::put(Receive { handle, ..receive });
+    }
+}
+
+#[inline(never)]
+unsafe fn irecv_fully(b: usize, n: c_int, k: usize, source: c_int, tag: c_int, comm: usize, request: *mut u8) -> c_int {
     let wanted = Wanted { buffer: b, count: n as u32 as usize, kind: k, source, tag, comm, large: false };
     // SAFETY: as above.
     unsafe { ask(calls::IRECV, wanted, request, |w| post(w, request)) }

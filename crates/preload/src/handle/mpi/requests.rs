@@ -71,6 +71,7 @@ pub fn any() -> bool {
 }
 
 /// Notes `receive` under its handle, in place of what was there.
+#[inline(always)]
 pub fn put(receive: Receive) {
     RECEIVES.put(receive);
 }
@@ -81,6 +82,7 @@ pub fn get(handle: usize) -> Option<Receive> {
 }
 
 /// It is done: takes it out, and gives what it was. A persistent one stays, and is not active any more.
+#[inline(always)]
 pub fn finish(handle: usize) -> Option<Receive> {
     RECEIVES.finish(handle, |receive| {
         if receive.persistent {

@@ -22,8 +22,9 @@ pub struct Asked {
 }
 
 /// Where a status can be read that the program may not want: at `own` if it does not and somebody reads it.
+#[inline(always)]
 pub fn readable(status: *mut u8, reads: bool, own: &mut Status) -> *mut u8 {
-    if reads && abi::get().is_ignored(status) { own.at() } else { status }
+    if reads && abi::get().is_ignored(status) { own.empty() } else { status }
 }
 
 /// Tells what `asked` got in that event: the message of `status`.

@@ -45,6 +45,12 @@ impl Users {
         Users(AtomicU32::new(0))
     }
 
+    /// Whether a call of this thread is nothing new.
+    #[inline(always)]
+    fn knows(&self, number: u32) -> bool {
+        !MULTIPLE.load(Relaxed) || [number, SEVERAL].contains(&self.0.load(Relaxed))
+    }
+
     /// Whether the call of this thread is the first one of a second thread.
     #[inline]
     pub fn has_second(&self, number: u32) -> bool {
@@ -60,6 +66,12 @@ impl Users {
 }
 
 static RECEIVERS: Users = Users::new();
+
+/// Whether this thread receives as it did before: then there is nothing to tell.
+#[inline(always)]
+pub fn is_known(number: u32) -> bool {
+    RECEIVERS.knows(number)
+}
 
 /// Tells if the order of several threads' receives is not recorded.
 #[inline]

@@ -31,6 +31,12 @@ use crate::handle::mpi::world::Users;
 use retake_engine::contents;
 use retake_engine::turn;
 
+/// Whether what is exchanged is kept, or may be given: as good as never, and the first that is asked.
+#[inline(always)]
+pub fn is_on() -> bool {
+    contents::count()
+}
+
 /// Whether what is exchanged is kept (recording, or a replay of all). Of an MPI whose types are not known here it cannot be.
 #[inline]
 pub fn kept() -> bool {
