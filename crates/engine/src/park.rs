@@ -4,8 +4,9 @@
 //! version wakes exactly those whose turn it is. The object itself holds the least wanted version, so that raising it
 //! costs one comparison when nobody sleeps.
 //!
-//! Law: an object is touched here only by threads that wait at it, and by a waker that has found one of those in the
-//! table: the object cannot be gone.
+//! Laws: an object is touched here only by threads that wait at it, and by a waker that has found one of those in the
+//! table: the object cannot be gone. Whoever changes the table, or has taken threads out of it, is busy until it is done: a
+//! handler may come to the table itself, or jump away.
 
 use crate::lock::Lock;
 use crate::process::{self, Seat};
@@ -251,6 +252,7 @@ fn comes_back_late() -> bool {
 
 fn enter(thread: &mut Thread, place: &Place, value: u64) {
     let bucket = bucket(place.key);
+    thread.begin();
     bucket.lock.with(|| {
         thread.park_key = place.key;
         thread.park_value = value;
@@ -262,6 +264,7 @@ fn enter(thread: &mut Thread, place: &Place, value: u64) {
             announce(bucket, place);
         }
     });
+    thread.finish();
 }
 
 /// Ends a wait. If another thread has taken this one from the list, it says so, and is then done with it.
@@ -270,6 +273,7 @@ fn leave(thread: &mut Thread, place: &Place) {
         return;
     }
     let bucket = bucket(place.key);
+    thread.begin();
     let left = bucket.lock.with(|| {
         // SAFETY: under the lock; this thread waits at the place, so the place is there.
         unsafe {
@@ -283,6 +287,7 @@ fn leave(thread: &mut Thread, place: &Place) {
     while !left && thread.parked.load(Acquire) == 0 {
         core::hint::spin_loop();
     }
+    thread.finish();
 }
 
 /// Tells the place the least value that is wanted there.
@@ -325,6 +330,17 @@ unsafe fn remove(bucket: &Bucket, fits: impl Fn(&Thread) -> bool) -> Option<*mut
 #[cold]
 #[inline(never)]
 pub fn wake(key: usize, wanted: *const AtomicU32, value: u64) {
+    match thread::current() {
+        Some(thread) => {
+            thread.begin();
+            wake_all(key, wanted, value);
+            thread.finish();
+        }
+        None => wake_all(key, wanted, value),
+    }
+}
+
+fn wake_all(key: usize, wanted: *const AtomicU32, value: u64) {
     let bucket = bucket(key);
     let mut woken: *mut Thread = null_mut();
     bucket.lock.with(|| {

@@ -49,6 +49,8 @@ pub struct Seat {
     pub header: ThreadHeader,
     /// Not 0 if somebody waits for a count.
     pub wanted: AtomicU64,
+    /// The handle of the thread that it is about to send a signal; 0: none.
+    pub sends_to: AtomicU64,
     /// Uses of streams so far.
     pub uses: AtomicU64,
     /// What its receives from anyone got.
@@ -417,6 +419,7 @@ pub(crate) fn begin_replay() -> bool {
             total: recorded.count.load(Relaxed),
             header: recorded,
             wanted: AtomicU64::new(0),
+            sends_to: AtomicU64::new(0),
             uses: AtomicU64::new(0),
             expected: Expected::default(),
         };

@@ -266,7 +266,37 @@ impl Thread {
         (op == Op::MutexUnlock as u8).then_some(code)
     }
 
-    /// The thread has released an object: a handler that is due only now runs.
+    /// The thread is about to release an object: handlers that ran before it run now. So none can come in the middle of it.
+    #[inline(always)]
+    pub fn about_to_release(&mut self) {
+        if self.is_due() && self.busy == 0 && !self.live {
+            self.wait_for_due();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_for_due(&mut self) {
+        self.begin();
+        while let Some((at, Entry::Signal(signal))) = self.reader.next {
+            let is_inside = signal.number & INSIDE != 0 || self.is_own_call(&signal);
+            if at > self.count() + 1 || is_inside || self.releases < signal.releases || signals::is_full(self) {
+                break;
+            }
+            signals::wait_for(&signal);
+            self.reader.advance();
+            signals::deliver(self, signal);
+        }
+        self.set_stops();
+        self.finish();
+    }
+
+    /// What a thread sends itself comes by itself, inside the call that sends it.
+    fn is_own_call(&self, signal: &Signal) -> bool {
+        signal.sender == self.number && signal.sent_at >= self.count()
+    }
+
+    /// The thread has released an object, and woken who waits for it: a handler that is due only now runs.
     #[inline]
     pub fn released(&mut self) {
         if self.is_due() && self.busy == 0 && !self.live {
@@ -307,9 +337,7 @@ impl Thread {
             if at > self.count() + 1 || self.live || signal.number & INSIDE != 0 {
                 break;
             }
-            // What a thread sends itself comes by itself, inside the call that sends it.
-            let is_in_call = signal.sender == self.number && signal.sent_at >= self.count();
-            if is_in_call || self.releases < signal.releases {
+            if self.is_own_call(&signal) || self.releases < signal.releases {
                 break;
             }
             // The rest of a burst that the program blocks stays on the tape until some of it has been let in.

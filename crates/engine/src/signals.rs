@@ -12,7 +12,7 @@ use crate::sys;
 use crate::thread::{self, DEFERRED, SIGNALS, Thread};
 use crate::watch;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicI32, AtomicU64, compiler_fence};
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, compiler_fence};
 use retake_tape::entry::{INSIDE, Signal};
 use retake_tape::session::flag;
 
@@ -291,6 +291,36 @@ fn cell_of(pid: u32, number: u8) -> Option<&'static AtomicU64> {
     })
 }
 
+/// So many threads are about to send another a signal (replay).
+static SENDING: AtomicU32 = AtomicU32::new(0);
+
+/// Replay: sends a signal by `call` to the thread of the handle `to`, another one. From the moment it counts, that thread may
+/// handle it; but it does not end before the call has been made, since libc would look for it in memory that is gone.
+pub fn sending<R>(thread: &mut Thread, to: u64, call: impl FnOnce(&mut Thread) -> R) -> R {
+    // SAFETY: seats live as long as the process.
+    let Some(seat) = (unsafe { thread.seat.as_ref() }) else { return call(thread) };
+    SENDING.fetch_add(1, AcqRel);
+    let outer = seat.sends_to.swap(to, AcqRel);
+    let result = call(thread);
+    seat.sends_to.store(outer, Release);
+    SENDING.fetch_sub(1, AcqRel);
+    result
+}
+
+/// Replay: the thread is about to end. Whoever is sending it a signal does so first. That takes a moment; not so if a handler
+/// has come in between.
+pub fn wait_for_senders(thread: &Thread) {
+    const TRIES: u32 = 5000;
+    let handle = thread.pthread.load(Relaxed);
+    let is_sent_to = || process::get().seats().iter().any(|seat| seat.sends_to.load(Acquire) == handle);
+    for _ in 0..TRIES {
+        if SENDING.load(Acquire) == 0 || !is_sent_to() {
+            return;
+        }
+        sys::sleep_ns(20_000);
+    }
+}
+
 /// Replay: this process is about to send signal `number` to the one that is `pid` now.
 pub fn sends_to(pid: u32, number: u8) {
     if let Some(cell) = cell_of(pid, number) {
@@ -349,6 +379,13 @@ pub fn arrives(signal: &Signal) -> bool {
 /// the tape, or this thread's next one, if this is its place. A signal that is pending already swallows the tape's, or
 /// comes before it; then it stands for it.
 pub fn to_run(thread: &mut Thread, number: u8) -> Option<Signal> {
+    if thread.busy > 0 {
+        // The program's handler may enter the engine, or jump out of it: not while it is at work. If this one is due, it was
+        // looked for a moment ago, when it had not been sent, or is about to be sent by us.
+        ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
+        thread.deferred_put.fetch_add(1, Relaxed);
+        return None;
+    }
     let length = thread.delivering_len as usize;
     if let Some(at) = thread.delivering[..length].iter().position(|signal| signal.number == number) {
         let signal = thread.delivering[at];
@@ -357,12 +394,7 @@ pub fn to_run(thread: &mut Thread, number: u8) -> Option<Signal> {
         return Some(signal);
     }
     ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
-    if thread.busy == 0 {
-        return thread.take_due(number);
-    }
-    // It may be due, and it was looked for a moment ago, when it had not been sent.
-    thread.deferred_put.fetch_add(1, Relaxed);
-    None
+    thread.take_due(number)
 }
 
 /// Makes what a handler is given what it was given then, and who sent it if that is known.

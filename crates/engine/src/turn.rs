@@ -342,9 +342,11 @@ impl<'a, O: Object> Turn<'a, O> {
         self.object.wait(thread, step.order);
         self.object.taken(thread);
         self.told(thread, thread.count() + 1, step.result);
+        // A handler may wait for what this gives.
+        thread.begin();
         thread.counts();
         let result = real();
-        // A handler may wait for what this has given.
+        thread.finish();
         thread.look_ahead();
         schedule::behind();
         result
@@ -428,13 +430,16 @@ unsafe extern "C" {
 /// Makes a call that releases an object, or shows the world something. No event, but a handler may have run after it.
 pub fn releasing<R>(call: impl FnOnce() -> R) -> R {
     let Some(thread) = enter() else { return call() };
-    thread.releases();
-    let result = call();
     if recording() {
+        thread.releases();
+        let result = call();
         held::let_in(thread);
-    } else {
-        thread.released();
+        return result;
     }
+    thread.about_to_release();
+    let result = call();
+    thread.releases();
+    thread.released();
     result
 }
 

@@ -323,33 +323,33 @@ pub unsafe fn unlock(m: *mut Mutex) -> c_int {
     }
 }
 
-/// Replay, the same.
+/// Replay, the same. It counts when all is done: a handler that is due then may want the mutex, or jump away.
 #[inline(never)]
 unsafe fn unlock_again(thread: *mut Thread, m: *mut Mutex) -> c_int {
     // SAFETY: as for `unlock`.
     unsafe {
-        (*thread).releases();
+        (*thread).about_to_release();
         let version = Slot { words: (*m).words(), shared: false }.give();
         let waited_for = (*m).release_quietly();
-        if version != 0 || waited_for || (*thread).is_due() {
-            return unlocked_again(thread, m, waited_for, version);
+        if version != 0 || waited_for {
+            wake(m, waited_for, version);
         }
+        (*thread).releases();
+        (*thread).released();
         0
     }
 }
 
-/// The mutex is released; who waits for it, or for its version, must be woken, or a handler is due. It may be gone.
+/// The mutex is released; who waits for it, or for its version, must be woken. It may be gone.
 #[cold]
 #[inline(never)]
-unsafe fn unlocked_again(thread: *mut Thread, m: *mut Mutex, waited_for: bool, version: u64) -> c_int {
+unsafe fn wake(m: *mut Mutex, waited_for: bool, version: u64) {
     // SAFETY: as for `unlock`; no memory of the mutex is touched.
     unsafe {
         if waited_for {
             (*m).wake();
         }
         Slot { words: (*m).words(), shared: false }.gave(version);
-        (*thread).released();
-        0
     }
 }
 
@@ -396,10 +396,10 @@ unsafe fn is_not_own(thread: &Thread, m: *mut Mutex) -> bool {
 /// that is an event behind the lock that it undoes. One that is free stays free, as if it were locked and unlocked, so that
 /// it has its place between the locks of others.
 unsafe fn unlock_anothers(thread: &mut Thread, m: *mut Mutex) -> c_int {
-    thread.releases();
     // SAFETY: the program's mutex.
     unsafe {
         if turn::recording() {
+            thread.releases();
             thread.begin();
             objects::alone(|| record_unlock(thread, m));
             thread.finish();
@@ -417,9 +417,12 @@ unsafe fn unlock_anothers(thread: &mut Thread, m: *mut Mutex) -> c_int {
             }
         }
         turn::tell(thread, Op::MutexUnlock, thread.count() + 1, m as usize, 0, 0);
+        thread.begin();
         thread.counts();
         give(m, || real::pthread_mutex_unlock(m));
+        thread.releases();
         process::set_short_cut(thread);
+        thread.finish();
         thread.look_ahead();
         0
     }

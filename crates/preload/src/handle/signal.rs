@@ -390,20 +390,13 @@ enum Target {
 /// Sends a signal by `call`, which returns 0 or a reason. Two events: a handler that runs at once stands between them.
 fn send(number: c_int, target: &Target, call: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
-    if turn::recording() {
+    let result = if turn::recording() {
         plain_event(thread);
         note_sender(thread, number, target);
-    } else if thread.step(Op::Kill).is_some() {
-        thread.happened();
-        if let Target::There(present) = target
-            && (1..SIGNALS as c_int).contains(&number)
-            && let Ok(present) = u32::try_from(*present)
-            && present != process::get().pid
-        {
-            signals::sends_to(present, number as u8);
-        }
-    }
-    let result = call();
+        call()
+    } else {
+        send_again(thread, number, target, call)
+    };
     // Its result is an event of its own; in a replay the call was made again, whatever it returned then.
     let before = errno::get();
     let recorded = turn::outcome(Op::Kill, false, || i64::from(result), |_| {});
@@ -411,11 +404,36 @@ fn send(number: c_int, target: &Target, call: impl FnOnce() -> c_int) -> c_int {
     recorded as c_int
 }
 
-/// Tells the receiver, if it is in this process, who sends it the signal.
-fn note_sender(sender: &Thread, number: c_int, target: &Target) {
-    if matches!(target, Target::Here) {
-        signals::sends(sender, None, number);
+/// The same, in a replay.
+fn send_again(thread: &mut Thread, number: c_int, target: &Target, call: impl FnOnce() -> c_int) -> c_int {
+    if thread.step(Op::Kill).is_none() {
+        return call();
     }
+    let count_and_call = |thread: &mut Thread| {
+        thread.counts();
+        if let Target::There(present) = target
+            && (1..SIGNALS as c_int).contains(&number)
+            && let Ok(present) = u32::try_from(*present)
+            && present != process::get().pid
+        {
+            signals::sends_to(present, number as u8);
+        }
+        call()
+    };
+    let result = match target {
+        Target::Thread(to) if *to != thread.pthread.load(Relaxed) => signals::sending(thread, *to, count_and_call),
+        _ => count_and_call(thread),
+    };
+    let before = errno::get();
+    thread.look_ahead();
+    errno::set(before);
+    result
+}
+
+/// Tells the receiver, if it is in this process, who sends it the signal. One that has just been made may not be known yet:
+/// then all are told.
+fn note_sender(sender: &Thread, number: c_int, target: &Target) {
+    let mut is_told = matches!(target, Target::There(_));
     thread::each(|thread| {
         let is_meant = match target {
             Target::Thread(t) => thread.pthread.load(Relaxed) == *t,
@@ -424,8 +442,12 @@ fn note_sender(sender: &Thread, number: c_int, target: &Target) {
         };
         if is_meant && thread.in_use.load(Relaxed) == 1 {
             signals::sends(sender, Some(thread), number);
+            is_told = true;
         }
     });
+    if !is_told {
+        signals::sends(sender, None, number);
+    }
 }
 
 /// The target that a process id means.

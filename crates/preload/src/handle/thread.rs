@@ -212,6 +212,7 @@ impl Drop for AtEnd {
         if let Some(thread) = thread::current() {
             if !turn::recording() && turn::enter().is_some() {
                 thread.settle();
+                signals::wait_for_senders(thread);
             }
             turn::tell(thread, Op::ThreadEnd, 0, 0, 0, 0);
             // SAFETY: the header lives as long as the process.
