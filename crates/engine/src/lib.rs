@@ -17,6 +17,7 @@ pub mod deadlock;
 pub mod end;
 pub mod explore;
 pub mod held;
+pub mod jitter;
 pub mod lend;
 pub mod lock;
 pub mod messages;

@@ -3,6 +3,7 @@
 //! Each function writes one entry for the event after the last committed one; [`Thread::commit`] then makes the event
 //! count. Between [`Thread::begin`] and [`Thread::finish`] signals are deferred.
 
+use crate::jitter;
 use crate::process;
 use crate::signals;
 use crate::thread::Thread;
@@ -36,10 +37,12 @@ impl Thread {
     /// Says whether a handler that runs from now on may enter the engine.
     #[inline(always)]
     pub fn set_busy(&mut self, busy: u32) {
+        jitter::here(jitter::OFTEN);
         compiler_fence(SeqCst);
         // SAFETY: this thread's own field; volatile, so that the store is made here and now.
         unsafe { core::ptr::write_volatile(&raw mut self.busy, busy) };
         compiler_fence(SeqCst);
+        jitter::here(jitter::OFTEN);
     }
 
     /// Commits the event whose entries are written, unless the recording ended with them.

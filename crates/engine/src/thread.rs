@@ -7,6 +7,7 @@
 use crate::contents::Records;
 use crate::deadlock::{Holds, Want};
 use crate::held::Held;
+use crate::jitter;
 use crate::lock::Lock;
 use crate::messages::Messages;
 use crate::reader::Reader;
@@ -235,6 +236,7 @@ impl Thread {
     /// Commits the event that was under way. One instruction, because a handler of this thread may commit events, too.
     #[inline(always)]
     pub fn commit(&self) {
+        jitter::here(jitter::SELDOM);
         // SAFETY: the header lives as long as the thread; only this thread writes the count.
         unsafe { core::arch::asm!("inc qword ptr [{}]", in(reg) &raw const (*self.header).count, options(nostack)) }
     }
@@ -242,6 +244,7 @@ impl Thread {
     /// It is about to release an object. One instruction, for the same reason.
     #[inline(always)]
     pub fn releases(&self) {
+        jitter::here(jitter::SELDOM);
         // SAFETY: this thread's own field.
         unsafe { core::arch::asm!("inc qword ptr [{}]", in(reg) &raw const self.releases, options(nostack)) }
     }
