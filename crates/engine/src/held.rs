@@ -25,6 +25,8 @@ const ROOM: usize = 8;
 const WORK_NS: i64 = 1_000_000;
 /// How often it is looked whether it has, or does not work but wait for the kernel.
 const LOOK_NS: i64 = 200_000;
+/// A call of a replay that takes so long waits for something that does not come at once.
+const LONG_NS: i64 = 30_000_000;
 
 /// A thread's signals that wait.
 pub struct Held {
@@ -169,7 +171,10 @@ pub unsafe fn amid(context: *const ucontext_t) -> Amid {
 }
 
 /// Whether the signal has ended a call of the kernel, or that will go on behind the handler.
-unsafe fn is_in_call(context: *const ucontext_t) -> bool {
+///
+/// # Safety
+/// `context` must be what the kernel gave the handler.
+pub unsafe fn is_in_call(context: *const ucontext_t) -> bool {
     // SAFETY: the caller's.
     matches!(unsafe { amid(context) }, Amid::Call | Amid::Unknown)
 }
@@ -194,18 +199,31 @@ fn ours() -> usize {
 /// Has the kernel remind the thread soon, if that is possible. Not by the signal that waits: another one of the same number,
 /// which comes meanwhile, would be lost.
 fn remind(thread: &mut Thread) -> bool {
+    let Some(timer) = make_timer(thread, ASK_SIGNAL) else { return false };
+    (thread.held.timer, thread.held.since_ns) = (timer + 1, worked_ns());
+    start(thread);
+    true
+}
+
+/// A timer of ours that sends the thread this signal.
+fn make_timer(thread: &Thread, number: i32) -> Option<u32> {
     const IN_THREAD: i32 = 4;
-    let event = Event { value: ours(), number: ASK_SIGNAL, how: IN_THREAD, tid: thread.tid, rest: [0; 11] };
+    let event = Event { value: ours(), number, how: IN_THREAD, tid: thread.tid, rest: [0; 11] };
     let mut timer = 0u32;
     let clock = libc::CLOCK_MONOTONIC as usize;
     // SAFETY: structures of ours, which the kernel copies.
     let made = unsafe { sys::timer_create(clock, &raw const event as usize, &raw mut timer as usize) };
-    if sys::error(made).is_some() {
-        return false;
+    sys::error(made).is_none().then_some(timer)
+}
+
+/// Makes a call into which the signal comes if it takes long, once (replay).
+pub fn interrupted<R>(thread: &Thread, number: i32, call: impl FnOnce() -> R) -> R {
+    let timer = make_timer(thread, number).inspect(|timer| start_timer(*timer, LONG_NS));
+    let result = call();
+    if let Some(timer) = timer {
+        end_timer(timer);
     }
-    (thread.held.timer, thread.held.since_ns) = (timer + 1, worked_ns());
-    start(thread);
-    true
+    result
 }
 
 fn worked_ns() -> i64 {
@@ -213,10 +231,19 @@ fn worked_ns() -> i64 {
 }
 
 fn start(thread: &Thread) {
-    let soon = timespec { tv_sec: 0, tv_nsec: LOOK_NS };
+    start_timer(thread.held.timer - 1, LOOK_NS);
+}
+
+fn start_timer(timer: u32, ns: i64) {
+    let soon = timespec { tv_sec: 0, tv_nsec: ns };
     let once = itimerspec { it_interval: timespec { tv_sec: 0, tv_nsec: 0 }, it_value: soon };
     // SAFETY: a timer of ours.
-    unsafe { sys::timer_settime(thread.held.timer as usize - 1, 0, &raw const once as usize, 0) };
+    unsafe { sys::timer_settime(timer as usize, 0, &raw const once as usize, 0) };
+}
+
+fn end_timer(timer: u32) {
+    // SAFETY: a timer of ours; it does not send anything any more.
+    unsafe { sys::timer_delete(timer as usize) };
 }
 
 /// One was taken out: the timer is for those that are left, even if a handler jumps away.
@@ -224,8 +251,7 @@ fn taken_out(thread: &mut Thread) {
     if thread.held.many > 0 {
         return start(thread);
     }
-    // SAFETY: a timer of ours; it does not send anything any more.
-    unsafe { sys::timer_delete(thread.held.timer as usize - 1) };
+    end_timer(thread.held.timer - 1);
     thread.held.timer = 0;
     process::set_short_cut(thread);
 }

@@ -11,7 +11,7 @@ use crate::signals;
 use crate::sys;
 use crate::thread::{Outward, Thread};
 use crate::turn::{self, CANCELLED};
-use retake_tape::entry::{Entry, INSIDE};
+use retake_tape::entry::{Entry, INSIDE, Signal};
 use retake_tape::op::Op;
 
 /// Makes the call; `None` if a handler ended it when it was recorded. `mask` is what is blocked inside of it, if it says so;
@@ -38,18 +38,33 @@ pub fn call<R>(mask: Option<u64>, mut call: impl FnMut() -> R, is_ended: impl Fn
         thread.happened();
         return None;
     }
-    let mut result = turn::undisturbed(&mut call);
-    while is_ended(&result) {
-        result = turn::undisturbed(&mut call);
+    loop {
+        let (result, is_early) = real(thread, &mut call);
+        if !is_ended(&result) {
+            thread.runs_inside(true);
+            thread.rests().outward += 1;
+            return Some(result);
+        }
+        if is_early && thread.is_ended_next() {
+            thread.step(Op::Outward);
+            thread.happened();
+            return None;
+        }
     }
-    thread.runs_inside(true);
-    thread.rests().outward += 1;
-    Some(result)
+}
+
+/// Replay: makes the call. Output of a child that came in other pieces was read by other calls: if this one waits for more, and
+/// the child has ended whose signal was handled in a later one, then that is handled in this one. Whether it was.
+fn real<R>(thread: &mut Thread, call: impl FnOnce() -> R) -> (R, bool) {
+    let has_come = thread.ended_child().is_some();
+    let outer = core::mem::replace(&mut thread.outward, Outward { is_real: true, ..Outward::default() });
+    let result = turn::undisturbed(|| if has_come { held::interrupted(thread, libc::SIGCHLD, call) } else { call() });
+    (result, core::mem::replace(&mut thread.outward, outer).is_early)
 }
 
 /// Recording: handlers that wait for a place run before the call or behind it, so that it is known which.
 fn with_places<R>(thread: &mut Thread, call: impl FnOnce() -> R, is_ended: impl Fn(&R) -> bool) -> R {
-    let now = Outward { is_done: false, handlers: thread.handlers };
+    let now = Outward { handlers: thread.handlers, ..Outward::default() };
     let before = core::mem::replace(&mut thread.outward, now);
     held::let_in(thread);
     let result = call();
@@ -68,6 +83,17 @@ fn ended(thread: &mut Thread) {
     thread.finish();
 }
 
+/// Replay: whether the child that had the id `shown` has ended.
+fn has_ended(shown: u32) -> bool {
+    const BY_ID: usize = 1;
+    let Some(present) = process::present_pid(shown) else { return false };
+    let mut info = [0u32; 32];
+    let how = (libc::WEXITED | libc::WNOHANG | libc::WNOWAIT) as usize;
+    // SAFETY: the kernel's structure is 128 bytes.
+    let told = unsafe { sys::waitid(BY_ID, present as usize, info.as_mut_ptr().addr(), how, 0) };
+    sys::error(told).is_none() && info[0] == libc::SIGCHLD as u32
+}
+
 impl Thread {
     /// Recording: what is noted next came inside of the call that is under way.
     pub fn came_inside(&mut self, is_behind: bool) {
@@ -78,6 +104,40 @@ impl Thread {
     /// Recording: whether what runs is that call, and not a handler that came into it.
     pub fn is_just_outward(&self) -> bool {
         self.is_outward() && self.handlers == self.outward.handlers
+    }
+
+    /// Replay: the signal of a child that has ended, if it was handled in a call that waits for the outside, and that has not
+    /// come yet.
+    fn ended_child(&mut self) -> Option<Signal> {
+        let outward = self.rests().outward;
+        match (self.reader.next, self.reader.peek()) {
+            (Some((at, Entry::Outward { many, is_behind })), Some(Entry::Signal(signal)))
+                if at <= self.count() + 1 && !self.live && (many > outward || is_behind) =>
+            {
+                (i32::from(signal.number & !INSIDE) == libc::SIGCHLD && has_ended(signal.pid)).then_some(signal)
+            }
+            _ => None,
+        }
+    }
+
+    /// Replay: signal `number` has come into the real call, which waits for something. The one that is to be handled now, if it
+    /// is that of a child.
+    pub fn take_early(&mut self, number: u8) -> Option<Signal> {
+        if !self.outward.is_real || i32::from(number) != libc::SIGCHLD {
+            return None;
+        }
+        let signal = self.ended_child()?;
+        self.reader.advance();
+        self.reader.advance();
+        self.set_stops();
+        self.outward.is_early = true;
+        Some(Signal { number, ..signal })
+    }
+
+    /// Replay: whether the next event is that a call was ended.
+    fn is_ended_next(&self) -> bool {
+        let is_outward = matches!(self.reader.next, Some((at, Entry::Outward { .. })) if at == self.count() + 1);
+        is_outward && self.reader.peek_result().is_some_and(|(op, _)| op == Op::Outward as u8)
     }
 
     /// Replay: the handlers run that ran inside of the call that comes now, or behind what it waited for. Whether it was ended

@@ -114,11 +114,17 @@ impl Reader {
 
     /// The result that stands right behind the next entry, if it belongs to the same event and the same chunk.
     pub fn peek_result(&self) -> Option<(u8, i64)> {
-        let (mut context, mut rest) = (self.context, self.rest);
-        match entry::read(&mut context, &mut rest) {
-            Ok(Some(Entry::Result(op, code))) if context.event == self.context.event => Some((op as u8, code)),
+        match self.peek() {
+            Some(Entry::Result(op, code)) => Some((op as u8, code)),
             _ => None,
         }
+    }
+
+    /// What stands right behind the next entry, if it belongs to the same event and the same chunk.
+    pub fn peek(&self) -> Option<Entry<'static>> {
+        let (mut context, mut rest) = (self.context, self.rest);
+        let entry = entry::read(&mut context, &mut rest).ok().flatten();
+        entry.filter(|_| context.event == self.context.event)
     }
 
     /// The first event that needs more than a glance. The event before a signal does: its handler comes right after it. So

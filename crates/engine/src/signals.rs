@@ -377,8 +377,8 @@ pub fn arrives(signal: &Signal) -> bool {
 
 /// Replay: a handler was called for signal `number`. The recorded signal that it is to run for, if it is to run: one from
 /// the tape, or this thread's next one, if this is its place. A signal that is pending already swallows the tape's, or
-/// comes before it; then it stands for it.
-pub fn to_run(thread: &mut Thread, number: u8) -> Option<Signal> {
+/// comes before it; then it stands for it. `has_interrupted` tells whether it came into a call of the kernel that waits.
+pub fn to_run(thread: &mut Thread, number: u8, has_interrupted: impl FnOnce() -> bool) -> Option<Signal> {
     if thread.busy > 0 {
         // The program's handler may enter the engine, or jump out of it: not while it is at work. If this one is due, it was
         // looked for a moment ago, when it had not been sent, or is about to be sent by us.
@@ -394,7 +394,7 @@ pub fn to_run(thread: &mut Thread, number: u8) -> Option<Signal> {
         return Some(signal);
     }
     ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
-    thread.take_due(number)
+    thread.take_due(number).or_else(|| if has_interrupted() { thread.take_early(number) } else { None })
 }
 
 /// Makes what a handler is given what it was given then, and who sent it if that is known.

@@ -100,6 +100,8 @@ calls! {
     sched_getaffinity(pid, length, mask) = SYS_sched_getaffinity;
     /// Waits for a child.
     wait4(pid, status, how, usage) = SYS_wait4;
+    /// Tells of a child, and may leave it as it is.
+    waitid(kind, id, info, how, usage) = SYS_waitid;
     /// Changes the group of a process.
     setpgid(pid, group) = SYS_setpgid;
     /// Sends a signal to a process.

@@ -77,6 +77,9 @@ impl Rests {
 pub struct Outward {
     /// It has what it waited for.
     pub is_done: bool,
+    /// The real call is being made, and a signal has been handled in it that was handled in a later one (replay).
+    pub is_real: bool,
+    pub is_early: bool,
     /// [`Thread::handlers`] when it began.
     pub handlers: u32,
 }

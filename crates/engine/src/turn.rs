@@ -558,6 +558,7 @@ impl<F: FnOnce()> Drop for Inside<F> {
 pub fn jumps(to: usize) {
     const STACK: usize = 64 << 20;
     let Some(thread) = thread::current() else { return };
+    thread.outward.is_real = false;
     while let Some(last) = thread.inside.checked_sub(1) {
         let at = thread.inside_at.get(last as usize).copied().unwrap_or(to);
         if at > to || to - at > STACK {

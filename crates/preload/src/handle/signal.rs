@@ -204,10 +204,12 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                     was_held = came.was_held;
                     note(thread, came.signal.0);
                 }
-                mode::REPLAY if !thread.live => match signals::to_run(thread, number as u8) {
-                    Some(signal) => signals::put_back(info, &signal, None),
-                    None => return by_default(thread, number),
-                },
+                mode::REPLAY if !thread.live => {
+                    match signals::to_run(thread, number as u8, || held::is_in_call(context.cast())) {
+                        Some(signal) => signals::put_back(info, &signal, None),
+                        None => return by_default(thread, number),
+                    }
+                }
                 _ => {}
             }
             crate::handle::stream::let_go(thread.tid);
