@@ -454,6 +454,25 @@ fn a_replay_that_is_asked_to_end_ends() {
     place.end();
 }
 
+/// A replay whose threads all wait for the outside has nobody inside who could say that it stands still.
+#[test]
+fn a_replay_that_waits_for_input_says_so() {
+    let place = Place::new("waits", "handles");
+    let recorded = place.run("printf x | $retake record -q -o take -- $program");
+    assert_eq!(recorded.ended, 0, "{}", recorded.stderr);
+    let told = "nothing has moved for";
+    let asked = place.run(
+        "mkfifo input; exec 9<>input
+        $retake replay --patience 1 take <input 2>told & 
+        for try in $(seq 300); do grep -q 'next:' told && break; sleep 0.1; done
+        printf x >&9; wait $!; status=$?; cat told >&2; exit $status",
+    );
+    assert!(asked.stderr.contains(told) && asked.stderr.contains("to read"), "{}", asked.stderr);
+    // It goes on when the input comes.
+    assert_eq!((asked.ended, text(&asked).as_str()), (0, "1\n"), "{}", asked.stderr);
+    place.end();
+}
+
 /// A child that sleeps again and again comes to no event at which it could say that it may be killed now.
 #[test]
 fn who_is_killed_at_rest_is_not_waited_for() {

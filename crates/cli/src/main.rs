@@ -18,6 +18,7 @@ mod facts;
 mod follow;
 mod gdb;
 mod hosts;
+mod idle;
 mod info;
 mod launch;
 mod launcher;

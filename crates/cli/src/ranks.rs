@@ -74,7 +74,7 @@ impl Watch<'_> {
         }
         // A hundredth of the time is what the library's own threads may use.
         let works = self.worked().abs_diff(self.work) > patience / 100;
-        if works || self.last.iter().any(Member::is_traced) || !self.ask() {
+        if works || self.last.iter().any(|member| is_traced(member.pid)) || !self.ask() {
             self.begin();
             return Verdict::GoOn;
         }
@@ -145,11 +145,10 @@ impl Watch<'_> {
     }
 }
 
-impl Member {
-    fn is_traced(&self) -> bool {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
-        status.lines().any(|line| line.strip_prefix("TracerPid:").is_some_and(|tracer| tracer.trim() != "0"))
-    }
+/// Whether a debugger is attached to the process.
+pub fn is_traced(pid: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    status.lines().any(|line| line.strip_prefix("TracerPid:").is_some_and(|tracer| tracer.trim() != "0"))
 }
 
 /// Whether every rank waits inside MPI, or at the end of its tape, and whatever else there is has started them.
@@ -163,7 +162,7 @@ fn all_wait(members: &[Member]) -> bool {
 }
 
 /// The processor time in a `stat` of the kernel's.
-fn used(path: &str) -> Duration {
+pub fn used(path: &str) -> Duration {
     let text = fs::read_to_string(path).unwrap_or_default();
     // The name in parentheses may contain anything.
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();

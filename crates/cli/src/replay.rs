@@ -15,7 +15,7 @@ use crate::store::Store;
 use crate::symbols::Symbols;
 use crate::take::{Take, TempDir};
 use crate::tasks::TASK_NAME;
-use crate::{Ending, checkpoints, gdb, hosts, launcher, promote, ranks, record, shim, stop, tasks, wake, words};
+use crate::{Ending, checkpoints, gdb, hosts, idle, launcher, promote, ranks, record, shim, stop, tasks, wake, words};
 use retake_tape::layout::{born, state};
 use retake_tape::reader::Tape;
 use retake_tape::session::{FILE as SESSION, RANK_NAME, ROOT_NAME, at_end, flag};
@@ -353,10 +353,14 @@ impl Player {
         }
         let mut deadlock = deadlock::Watch::new(&scene.session, OnDeadlock::Hang);
         let mut ranks = ranks::Watch::new(&scene.session);
+        let mut idle = idle::Watch::new(&scene.session);
         let mut asked: Option<Instant> = None;
         let mut ran = launch::run(&scene.launch, &scene.session, &mut |_| match ranks.look() {
             Verdict::GoOn if must_end(&mut asked) => Verdict::StopAll,
-            Verdict::GoOn if !self.silent => deadlock.look(),
+            Verdict::GoOn if !self.silent => {
+                idle.look();
+                deadlock.look()
+            }
             verdict => verdict,
         })?;
         relay.into_iter().for_each(Relay::finish);

@@ -24,6 +24,7 @@ pub mod pvm;
 pub mod random;
 pub mod rwlock;
 pub mod sem;
+pub mod send;
 pub mod server;
 pub mod signal;
 pub mod stack;

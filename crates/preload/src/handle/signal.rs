@@ -6,8 +6,8 @@
 
 use crate::errno;
 use crate::glibc;
-use crate::handle::ids::present_task;
-use crate::handle::process::{is_borrowed, present};
+use crate::handle::process::is_borrowed;
+use crate::handle::send::plain_event;
 use crate::handle::{asked, mask};
 use crate::table::signal::real;
 use core::cell::UnsafeCell;
@@ -15,8 +15,8 @@ use core::ptr::{null, null_mut};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{
-    EINTR, EINVAL, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_ERR, SIG_IGN, c_int, c_void, pid_t, pthread_t,
-    sigaction as Action, sighandler_t, siginfo_t, sigset_t, sigval, timespec, ucontext_t,
+    EINTR, EINVAL, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_ERR, SIG_IGN, c_int, c_void, sigaction as Action,
+    sighandler_t, siginfo_t, sigset_t, timespec, ucontext_t,
 };
 use retake_engine::held;
 use retake_engine::process::{self, mode};
@@ -26,7 +26,7 @@ use retake_engine::{end, report, signals};
 use retake_tape::entry::{INSIDE, Signal};
 use retake_tape::op::Op;
 
-const SIGNALS: usize = 65;
+pub const SIGNALS: usize = 65;
 struct Actions(UnsafeCell<[Action; SIGNALS]>);
 // SAFETY: one signal's action is changed by one thread at a time, as without Retake.
 unsafe impl Sync for Actions {}
@@ -375,150 +375,6 @@ pub unsafe fn sigset(number: c_int, handler: sighandler_t) -> sighandler_t {
 pub unsafe fn sysv_signal(number: c_int, handler: sighandler_t) -> sighandler_t {
     // SAFETY: the program's handler.
     unsafe { by_flags(number, handler, SA_RESETHAND | libc::SA_NODEFER) }
-}
-
-/// Whom a signal is sent to.
-enum Target {
-    /// A thread of this process.
-    Thread(pthread_t),
-    /// A thread of this process, by its id.
-    Id(u32),
-    /// This process.
-    Here,
-    /// Another process, by its present id; not positive: several.
-    There(pid_t),
-}
-
-/// Sends a signal by `call`, which returns 0 or a reason. Two events: a handler that runs at once stands between them.
-fn send(number: c_int, target: &Target, call: impl FnOnce() -> c_int) -> c_int {
-    let Some(thread) = turn::enter() else { return call() };
-    let result = if turn::recording() {
-        plain_event(thread);
-        note_sender(thread, number, target);
-        call()
-    } else {
-        send_again(thread, number, target, call)
-    };
-    // Its result is an event of its own; in a replay the call was made again, whatever it returned then.
-    let before = errno::get();
-    let recorded = turn::outcome(Op::Kill, false, || i64::from(result), |_| {});
-    errno::set(before);
-    recorded as c_int
-}
-
-/// The same, in a replay.
-fn send_again(thread: &mut Thread, number: c_int, target: &Target, call: impl FnOnce() -> c_int) -> c_int {
-    if thread.step(Op::Kill).is_none() {
-        return call();
-    }
-    let count_and_call = |thread: &mut Thread| {
-        thread.counts();
-        if let Target::There(present) = target
-            && (1..SIGNALS as c_int).contains(&number)
-            && let Ok(present) = u32::try_from(*present)
-            && present != process::get().pid
-        {
-            signals::sends_to(present, number as u8);
-        }
-        call()
-    };
-    let result = match target {
-        Target::Thread(to) if *to != thread.pthread.load(Relaxed) => signals::sending(thread, *to, count_and_call),
-        _ => count_and_call(thread),
-    };
-    let before = errno::get();
-    thread.look_ahead();
-    errno::set(before);
-    result
-}
-
-/// Tells the receiver, if it is in this process, who sends it the signal. One that has just been made may not be known yet:
-/// then all are told.
-fn note_sender(sender: &Thread, number: c_int, target: &Target) {
-    let mut is_told = matches!(target, Target::There(_));
-    thread::each(|thread| {
-        let is_meant = match target {
-            Target::Thread(t) => thread.pthread.load(Relaxed) == *t,
-            Target::Id(tid) => thread.tid == *tid,
-            Target::Here | Target::There(_) => false,
-        };
-        if is_meant && thread.in_use.load(Relaxed) == 1 {
-            signals::sends(sender, Some(thread), number);
-            is_told = true;
-        }
-    });
-    if !is_told {
-        signals::sends(sender, None, number);
-    }
-}
-
-/// The target that a process id means.
-fn process_target(pid: pid_t) -> Target {
-    if pid as u32 == process::get().pid { Target::Here } else { Target::There(present(pid)) }
-}
-
-fn plain_event(thread: &mut Thread) {
-    thread.begin();
-    thread.happen();
-    thread.finish();
-}
-
-fn reason(result: c_int) -> c_int {
-    if result == 0 { 0 } else { errno::get() }
-}
-
-fn or_errno(reason: c_int) -> c_int {
-    if reason == 0 {
-        return 0;
-    }
-    errno::set(reason);
-    -1
-}
-
-pub unsafe fn raise(number: c_int) -> c_int {
-    let target = Target::Id(crate::handle::mutex::sys_tid());
-    // SAFETY: the program's own doing; so for the others.
-    or_errno(send(number, &target, || reason(unsafe { real::raise(number) })))
-}
-
-pub unsafe fn kill(pid: pid_t, number: c_int) -> c_int {
-    if process::mode() == mode::REPLAY && pid > 0 {
-        let victim = present(pid) as u32;
-        if victim != process::get().pid {
-            end::wait_for_victim(victim);
-        } else if number == libc::SIGKILL {
-            end::wait_for_others();
-        }
-    }
-    // SAFETY: as above.
-    or_errno(send(number, &process_target(pid), || reason(unsafe { real::kill(present(pid), number) })))
-}
-
-pub unsafe fn killpg(group: pid_t, number: c_int) -> c_int {
-    // SAFETY: as above.
-    or_errno(send(number, &Target::There(-1), || reason(unsafe { real::killpg(present(group), number) })))
-}
-
-pub unsafe fn pthread_kill(t: pthread_t, number: c_int) -> c_int {
-    // SAFETY: as above.
-    send(number, &Target::Thread(t), || unsafe { real::pthread_kill(t, number) })
-}
-
-pub unsafe fn pthread_sigqueue(t: pthread_t, number: c_int, value: sigval) -> c_int {
-    // SAFETY: as above.
-    send(number, &Target::Thread(t), || unsafe { real::pthread_sigqueue(t, number, value) })
-}
-
-pub unsafe fn sigqueue(pid: pid_t, number: c_int, value: sigval) -> c_int {
-    // SAFETY: as above.
-    or_errno(send(number, &process_target(pid), || reason(unsafe { real::sigqueue(present(pid), number, value) })))
-}
-
-pub unsafe fn tgkill(pid: pid_t, tid: pid_t, number: c_int) -> c_int {
-    // The thread's recorded id is known only inside its own process.
-    let now = present_task(tid);
-    // SAFETY: as above.
-    or_errno(send(number, &Target::Id(now as u32), || reason(unsafe { real::tgkill(present(pid), now, number) })))
 }
 
 /// Waits for one of `set` by `call`, which fills the particulars and returns the signal, or -1 and a reason.

@@ -1,6 +1,6 @@
 //! Signals.
 
-use crate::handle::{mask, signal};
+use crate::handle::{mask, send, signal};
 use libc::{
     c_int, c_uint, c_void, itimerspec, itimerval, pid_t, pthread_t, sigaction as Action, sighandler_t, siginfo_t,
     sigset_t, sigval, timer_t, timespec,
@@ -25,13 +25,13 @@ interpose! {
     Signal  fn setitimer        (which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int               => mask::setitimer;
     Signal  fn timer_settime    (timer: timer_t, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int => mask::timer_settime;
     Signal  fn timer_delete     (timer: timer_t) -> c_int                                                         => mask::timer_delete;
-    Signal  fn raise            (number: c_int) -> c_int                                                          => signal::raise;
-    Signal  fn kill             (pid: pid_t, number: c_int) -> c_int                                              => signal::kill;
-    Signal  fn killpg           (group: pid_t, number: c_int) -> c_int                                            => signal::killpg;
-    Signal  fn pthread_kill     (t: pthread_t, number: c_int) -> c_int                                            => signal::pthread_kill;
-    Signal  fn pthread_sigqueue (t: pthread_t, number: c_int, value: sigval) -> c_int                             => signal::pthread_sigqueue;
-    Signal  fn sigqueue         (pid: pid_t, number: c_int, value: sigval) -> c_int                               => signal::sigqueue;
-    Signal  fn tgkill           (pid: pid_t, tid: pid_t, number: c_int) -> c_int                                  => signal::tgkill;
+    Signal  fn raise            (number: c_int) -> c_int                                                          => send::raise;
+    Signal  fn kill             (pid: pid_t, number: c_int) -> c_int                                              => send::kill;
+    Signal  fn killpg           (group: pid_t, number: c_int) -> c_int                                            => send::killpg;
+    Signal  fn pthread_kill     (t: pthread_t, number: c_int) -> c_int                                            => send::pthread_kill;
+    Signal  fn pthread_sigqueue (t: pthread_t, number: c_int, value: sigval) -> c_int                             => send::pthread_sigqueue;
+    Signal  fn sigqueue         (pid: pid_t, number: c_int, value: sigval) -> c_int                               => send::sigqueue;
+    Signal  fn tgkill           (pid: pid_t, tid: pid_t, number: c_int) -> c_int                                  => send::tgkill;
     Outcome fn sigwait          (set: *const sigset_t, to: *mut c_int) -> c_int                                   => signal::sigwait;
     Outcome fn sigwaitinfo      (set: *const sigset_t, to: *mut siginfo_t) -> c_int                               => signal::sigwaitinfo;
     Outcome fn sigtimedwait     (set: *const sigset_t, to: *mut siginfo_t, time: *const timespec) -> c_int        => signal::sigtimedwait;
