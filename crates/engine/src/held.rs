@@ -216,7 +216,7 @@ fn make_timer(thread: &Thread, number: i32) -> Option<u32> {
     sys::error(made).is_none().then_some(timer)
 }
 
-/// Makes a call into which the signal comes if it takes long, once (replay).
+/// Makes a call into which the signal comes, by us, if it takes long (replay): the real one may have come before.
 pub fn interrupted<R>(thread: &Thread, number: i32, call: impl FnOnce() -> R) -> R {
     let timer = make_timer(thread, number).inspect(|timer| start_timer(*timer, LONG_NS));
     let result = call();
@@ -256,11 +256,11 @@ fn taken_out(thread: &mut Thread) {
     process::set_short_cut(thread);
 }
 
-/// Whether the kernel reminds of one that waits.
+/// Whether it comes from a timer of ours.
 ///
 /// # Safety
 /// `info` must be what the kernel gave the handler.
-pub unsafe fn is_reminder(info: *const siginfo_t) -> bool {
+pub unsafe fn is_from_our_timer(info: *const siginfo_t) -> bool {
     // SAFETY: the caller's; a timer's signal has a value.
     unsafe { (*info).si_code == libc::SI_TIMER && (*info).si_value().sival_ptr.addr() == ours() }
 }

@@ -304,6 +304,14 @@ impl Thread {
         }
     }
 
+    /// The signal whose handler is due, as soon as it is sent.
+    pub fn due_signal(&self) -> Option<i32> {
+        match self.reader.next {
+            Some((_, Entry::Signal(signal))) if self.is_due() && !self.live => Some(i32::from(signal.number & !INSIDE)),
+            _ => None,
+        }
+    }
+
     /// Whether as much has been released as there was when the next handler ran.
     #[inline(always)]
     pub fn is_due(&self) -> bool {

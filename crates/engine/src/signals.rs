@@ -377,12 +377,23 @@ pub fn arrives(signal: &Signal) -> bool {
 
 /// Replay: a handler was called for signal `number`. The recorded signal that it is to run for, if it is to run: one from
 /// the tape, or this thread's next one, if this is its place. A signal that is pending already swallows the tape's, or
-/// comes before it; then it stands for it. `has_interrupted` tells whether it came into a call of the kernel that waits.
-pub fn to_run(thread: &mut Thread, number: u8, has_interrupted: impl FnOnce() -> bool) -> Option<Signal> {
+/// comes before it; then it stands for it. `is_ours` if nobody sent it but we; `has_interrupted` tells whether it came into a
+/// call of the kernel that waits.
+pub fn to_run(
+    thread: &mut Thread,
+    number: u8,
+    is_ours: bool,
+    has_interrupted: impl FnOnce() -> bool,
+) -> Option<Signal> {
+    let has_arrived = || {
+        if !is_ours {
+            ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
+        }
+    };
     if thread.busy > 0 {
         // The program's handler may enter the engine, or jump out of it: not while it is at work. If this one is due, it was
         // looked for a moment ago, when it had not been sent, or is about to be sent by us.
-        ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
+        has_arrived();
         thread.deferred_put.fetch_add(1, Relaxed);
         return None;
     }
@@ -393,7 +404,7 @@ pub fn to_run(thread: &mut Thread, number: u8, has_interrupted: impl FnOnce() ->
         thread.delivering_len -= 1;
         return Some(signal);
     }
-    ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
+    has_arrived();
     thread.take_due(number).or_else(|| if has_interrupted() { thread.take_early(number) } else { None })
 }
 

@@ -427,7 +427,24 @@ unsafe extern "C" {
     fn libc_cancel_state(state: c_int, old: *mut c_int) -> c_int;
 }
 
-/// Makes a call that releases an object, or shows the world something. No event, but a handler may have run after it.
+/// Makes a call that shows the world something. No event, but a handler may have run after it, or inside, since it may have to
+/// wait.
+pub fn showing<R>(call: impl FnOnce() -> R) -> R {
+    let Some(thread) = enter() else { return call() };
+    if recording() {
+        return releasing(call);
+    }
+    thread.about_to_release();
+    thread.releases();
+    let result = match thread.due_signal() {
+        Some(number) => held::interrupted(thread, number, call),
+        None => call(),
+    };
+    thread.released();
+    result
+}
+
+/// Makes a call that releases an object, and does not wait. No event, but a handler may have run after it.
 pub fn releasing<R>(call: impl FnOnce() -> R) -> R {
     let Some(thread) = enter() else { return call() };
     if recording() {

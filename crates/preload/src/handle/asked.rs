@@ -88,7 +88,7 @@ pub fn ask(tid: u32) {
 unsafe extern "C" fn asked(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's arguments.
     unsafe {
-        if held::is_reminder(info) {
+        if held::is_from_our_timer(info) {
             if let Some(thread) = thread::current() {
                 let before = errno::get();
                 held::reminded(thread, context.cast());

@@ -205,7 +205,8 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                     note(thread, came.signal.0);
                 }
                 mode::REPLAY if !thread.live => {
-                    match signals::to_run(thread, number as u8, || held::is_in_call(context.cast())) {
+                    let has_interrupted = || held::is_in_call(context.cast());
+                    match signals::to_run(thread, number as u8, held::is_from_our_timer(info), has_interrupted) {
                         Some(signal) => signals::put_back(info, &signal, None),
                         None => return by_default(thread, number),
                     }

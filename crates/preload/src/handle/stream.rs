@@ -35,7 +35,7 @@ impl Drop for Unlock {
 /// Makes `call` on the stream in its turn.
 fn with<R>(f: *mut FILE, call: impl FnOnce() -> R) -> R {
     if !process::get().threaded || f.is_null() {
-        return turn::releasing(call);
+        return turn::showing(call);
     }
     let Some(thread) = turn::enter() else { return call() };
     wait_for_turn(thread);
@@ -101,7 +101,7 @@ static WRITING: [AtomicU32; 3] = [const { AtomicU32::new(0) }; 3];
 /// Makes `call`, which writes to a descriptor, in its turn.
 fn with_descriptor<R>(fd: c_int, call: impl FnOnce() -> R) -> R {
     if !(1..=2).contains(&fd) || !process::get().threaded {
-        return turn::releasing(call);
+        return turn::showing(call);
     }
     let Some(thread) = turn::enter() else { return call() };
     let writing = &WRITING[fd as usize];
