@@ -1,4 +1,5 @@
 // A handler runs while its thread waits to write: in a replay, too, since whoever reads waits for what the handler does.
+//@ flags: -pthread
 //@ replay: 20 times, same stdout
 //@ covers: write fork kill waitpid usleep
 #include <signal.h>
