@@ -473,6 +473,17 @@ fn a_replay_that_waits_for_input_says_so() {
     place.end();
 }
 
+/// What is waited for by `sigwait` is not returned before it is sent, however late that is.
+#[test]
+fn a_signal_is_not_taken_before_it_is_sent() {
+    let place = Place::new("late", "late");
+    let recorded = place.run("exec $retake record -q -o take -- $program");
+    assert_eq!((recorded.ended, text(&recorded).as_str()), (0, "said 1\n"), "{}", recorded.stderr);
+    let replayed = place.run("exec $retake replay take");
+    assert_eq!((replayed.ended, text(&replayed).as_str()), (0, "said 1\n"), "{}", replayed.stderr);
+    place.end();
+}
+
 /// A child that sleeps again and again comes to no event at which it could say that it may be killed now.
 #[test]
 fn who_is_killed_at_rest_is_not_waited_for() {

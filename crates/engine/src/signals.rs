@@ -36,20 +36,36 @@ struct Info {
 pub unsafe fn read(thread: &Thread, number: i32, info: *const libc::siginfo_t) -> (Signal, u32) {
     // SAFETY: the kernel's structure is 128 bytes.
     let info = unsafe { &*info.cast::<Info>() };
+    let (sender, sent_at) = sender(thread, number, info, info.code != libc::SI_USER);
+    let (number, releases) = (number as u8, thread.releases);
+    let (code, pid, value, is_just_behind) = (info.code, info.pid, info.value, false);
+    (Signal { number, code, pid, value, sender, sent_at, is_just_behind, releases }, info.uid)
+}
+
+/// Who in this process sent what `sigwait` or one of its relatives has brought, and at which event. libc does not tell there
+/// whether it was sent to the thread or to the process.
+///
+/// # Safety
+/// `info` must be what it has brought.
+pub unsafe fn sender_of_taken(thread: &Thread, number: i32, info: *const libc::siginfo_t) -> Option<(u32, u64)> {
+    // SAFETY: the kernel's structure is 128 bytes.
+    let info = unsafe { &*info.cast::<Info>() };
+    Some(sender(thread, number, info, true)).filter(|(sender, _)| *sender != 0 && *sender != thread.number)
+}
+
+/// The last one who sent this signal to the thread, if it may have been sent to that, or to the process. An older one does no
+/// harm: it lies in the past all the same.
+fn sender(thread: &Thread, number: i32, info: &Info, is_to_thread: bool) -> (u32, u64) {
     let by_process = matches!(info.code, libc::SI_USER | libc::SI_TKILL | libc::SI_QUEUE);
     let mut sent = 0;
     if by_process && info.pid == process::get().pid {
         let index = number as usize % SIGNALS;
-        // An older sender does no harm: it lies in the past all the same.
-        sent = if info.code == libc::SI_USER { 0 } else { thread.sent[index].load(Acquire) };
+        sent = if is_to_thread { thread.sent[index].load(Acquire) } else { 0 };
         if sent == 0 {
             sent = SENT[index].load(Acquire);
         }
     }
-    let (sender, sent_at) = ((sent >> SENT_BITS) as u32, sent & ((1 << SENT_BITS) - 1));
-    let (number, releases) = (number as u8, thread.releases);
-    let (code, pid, value, is_just_behind) = (info.code, info.pid, info.value, false);
-    (Signal { number, code, pid, value, sender, sent_at, is_just_behind, releases }, info.uid)
+    ((sent >> SENT_BITS) as u32, sent & ((1 << SENT_BITS) - 1))
 }
 
 const SENT_BITS: u32 = 40;

@@ -19,6 +19,7 @@ use libc::{
     sighandler_t, siginfo_t, sigset_t, timespec, ucontext_t,
 };
 use retake_engine::held;
+use retake_engine::objects::{Nothing, Object};
 use retake_engine::process::{self, mode};
 use retake_engine::thread::{self, Thread};
 use retake_engine::turn::{self, CANCELLED};
@@ -390,6 +391,9 @@ unsafe fn wait_for(to: *mut siginfo_t, call: impl FnOnce(*mut siginfo_t) -> c_in
             let why = errno::get();
             thread.begin();
             if got > 0 {
+                if let Some((sender, sent_at)) = signals::sender_of_taken(thread, got, to) {
+                    thread.edge(sender, sent_at);
+                }
                 thread.bytes(core::slice::from_raw_parts(to.cast::<u8>(), size_of::<siginfo_t>()));
             } else {
                 thread.result(Op::SigWait, -i64::from(why));
@@ -412,6 +416,8 @@ unsafe fn wait_for(to: *mut siginfo_t, call: impl FnOnce(*mut siginfo_t) -> c_in
         if step.bytes.len() != size_of::<siginfo_t>() {
             report::other(thread, Op::SigWait, "another signal");
         }
+        // Who sent it may have done something first. The real one does not tell: it may be an older one that was handled already.
+        Nothing.wait(thread, step.order);
         core::ptr::copy_nonoverlapping(step.bytes.as_ptr(), to.cast::<u8>(), step.bytes.len());
         take_away(&*to);
         thread.happened();
