@@ -244,7 +244,7 @@ impl Thread {
         unsafe { core::arch::asm!("inc qword ptr [{}]", in(reg) &raw const (*self.header).count, options(nostack)) }
     }
 
-    /// It is about to release an object. One instruction, for the same reason.
+    /// One more object is released: about to be while recording, by now in a replay. One instruction, for the same reason.
     #[inline(always)]
     pub fn releases(&self) {
         jitter::here(jitter::SELDOM);

@@ -3,12 +3,11 @@
 use crate::errno;
 use crate::handle::ids::present_task;
 use crate::handle::process::present;
-use crate::handle::signal::SIGNALS;
 use crate::table::signal::real;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{c_int, pid_t, pthread_t, sigval};
 use retake_engine::process::{self, mode};
-use retake_engine::thread::{self, Thread};
+use retake_engine::thread::{self, SIGNALS, Thread};
 use retake_engine::turn;
 use retake_engine::{end, signals};
 use retake_tape::op::Op;

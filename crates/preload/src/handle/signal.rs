@@ -21,13 +21,12 @@ use libc::{
 use retake_engine::held;
 use retake_engine::objects::{Nothing, Object};
 use retake_engine::process::{self, mode};
-use retake_engine::thread::{self, Thread};
+use retake_engine::thread::{self, SIGNALS, Thread};
 use retake_engine::turn::{self, CANCELLED};
 use retake_engine::{end, report, signals};
 use retake_tape::entry::{INSIDE, Signal};
 use retake_tape::op::Op;
 
-pub const SIGNALS: usize = 65;
 struct Actions(UnsafeCell<[Action; SIGNALS]>);
 // SAFETY: one signal's action is changed by one thread at a time, as without Retake.
 unsafe impl Sync for Actions {}
