@@ -273,6 +273,13 @@ pub unsafe fn reminded(thread: &mut Thread, context: *const ucontext_t) {
     if thread.held.timer == 0 {
         return;
     }
+    if thread.busy == 0 && (thread.has_deferred() || thread.masked.load(Relaxed) != 0) {
+        // It is about to let in what came while it was at work, and must do so itself: what is let in here is kept away again
+        // where this returns to.
+        thread.set_busy(1);
+        start(thread);
+        return thread.set_busy(0);
+    }
     let was_busy = thread.busy > 0;
     thread.begin();
     let has_worked = || worked_ns() - thread.held.since_ns >= WORK_NS;
