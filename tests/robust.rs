@@ -496,3 +496,26 @@ fn who_is_killed_at_rest_is_not_waited_for() {
     assert!(began.elapsed() < Duration::from_secs(10), "five children took {:?}", began.elapsed());
     place.end();
 }
+
+/// More children than a replay has places for their ids: those that have ended make room, and the one that has not is known.
+#[test]
+fn thousands_of_children_one_after_another() {
+    let place = Place::new("after", "after");
+    let recorded = place.run("exec $retake record -q -o take -- $program");
+    assert_eq!((recorded.ended, text(&recorded).as_str()), (0, "sum 26995, first 1 by 15\n"), "{}", recorded.stderr);
+    let replayed = place.run("exec $retake replay take");
+    assert_eq!((replayed.ended, &replayed.stdout), (0, &recorded.stdout), "{}", replayed.stderr);
+    place.end();
+}
+
+/// A process that does not belong to the take is not signalled again: its number may be anybody's by now.
+#[test]
+fn a_replay_signals_nobody_else() {
+    let place = Place::new("stranger", "stranger");
+    let signalled = place.run(
+        "trap 'echo signalled' USR1
+        $retake record -q -o take -- $program $$; $retake replay take; $retake replay take; echo end",
+    );
+    assert_eq!(text(&signalled), "0\nsignalled\n0\n0\nend\n", "{}", signalled.stderr);
+    place.end();
+}

@@ -4,6 +4,7 @@
 //! its process. It must not run ahead: it waits here until the process ends as it ended then.
 
 use crate::deadlock;
+use crate::pids;
 use crate::process::{self, Process};
 use crate::ranks;
 use crate::report;
@@ -221,7 +222,7 @@ pub fn wait_for_victim(present: u32) {
     let lives = || sys::error(unsafe { sys::kill(present as usize, 0) }).is_none();
     let is_late = || sys::clock_ns(libc::CLOCK_MONOTONIC) - started > GRACE_NS && !watch::is_debugged();
     stops::waiting_outside(|| {
-        while process::is_killed_later(present) && lives() && !is_late() {
+        while pids::is_killed_later(present) && lives() && !is_late() {
             sys::sleep_ns(500_000);
         }
     });

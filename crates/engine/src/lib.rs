@@ -25,6 +25,7 @@ pub mod objects;
 pub mod outside;
 pub mod outward;
 pub mod park;
+pub mod pids;
 pub mod process;
 pub mod ranks;
 pub mod reader;

@@ -4,6 +4,7 @@
 //! - [`Touch`]: counted objects that many change at once (semaphores): the same, in one atomic word.
 //! - [`Readers`], [`Writer`]: many readers or one writer (CREW). A writer's turn comes when the version is right and as
 //!   many have read it as had then; readers of one version go in parallel.
+//! - [`Count`]: one at a time, with room for a version alone (robust mutexes).
 //! - [`Meeting`]: objects without room. While recording, a table by address tells who was there last; the tape then
 //!   names that thread and its event. A replay needs no table, so memory that is used again cannot mislead it. A stale
 //!   row can only name an event that lies in the past anyway.
@@ -31,6 +32,49 @@ pub trait Object {
     /// Its version, for a person to read.
     fn version(&self) -> u64 {
         0
+    }
+}
+
+/// What a mutex has room for.
+pub enum Kept {
+    Slot(Slot),
+    Count(Count),
+    Meeting(Meeting),
+}
+
+impl Kept {
+    fn object(&self) -> &dyn Object {
+        match self {
+            Kept::Slot(slot) => slot,
+            Kept::Count(count) => count,
+            Kept::Meeting(meeting) => meeting,
+        }
+    }
+
+    /// Recording: the calling thread has obtained it again; when it gave it up, the version was `before`. Whether another may
+    /// have had it in between, which is noted then.
+    pub fn took_again(&self, thread: &mut Thread, before: u64) -> bool {
+        let position = thread.writer.position();
+        match self {
+            Kept::Count(count) if count.version() == before => count.taken(thread),
+            _ => self.took(thread),
+        }
+        position != thread.writer.position()
+    }
+}
+
+impl Object for Kept {
+    fn took(&self, thread: &mut Thread) {
+        self.object().took(thread);
+    }
+    fn wait(&self, thread: &mut Thread, order: Order) {
+        self.object().wait(thread, order);
+    }
+    fn taken(&self, thread: &mut Thread) {
+        self.object().taken(thread);
+    }
+    fn version(&self) -> u64 {
+        self.object().version()
     }
 }
 
@@ -149,6 +193,42 @@ impl Object for Slot {
 
     fn version(&self) -> u64 {
         self.words().version.load(Relaxed)
+    }
+}
+
+/// One at a time, with room for a version alone: who had it last is not known, so each acquire is noted. It is raised by who
+/// obtains the object, in a replay, too, because a holder that dies does not give it up.
+pub struct Count(pub *const AtomicU32);
+
+impl Count {
+    fn word(&self) -> &AtomicU32 {
+        // SAFETY: the object is there while a call with it is under way.
+        unsafe { &*self.0 }
+    }
+}
+
+impl Object for Count {
+    fn took(&self, thread: &mut Thread) {
+        thread.hand_over(self.version());
+        self.taken(thread);
+    }
+
+    fn wait(&self, thread: &mut Thread, order: Order) {
+        let Order::Version(version) = order else { return wait_edge(thread, order) };
+        let left = || (version as u32).wrapping_sub(self.word().load(Acquire)) as i32;
+        let place = Place { key: self.0 as usize, wanted: null_mut(), poll: true };
+        park::wait(thread, waiting::VERSION, &place, version, || left().max(0) as u64);
+        if left() < 0 {
+            report::passed(thread, self.0 as usize, version, self.version());
+        }
+    }
+
+    fn taken(&self, _: &mut Thread) {
+        self.word().fetch_add(1, SeqCst);
+    }
+
+    fn version(&self) -> u64 {
+        u64::from(self.word().load(Relaxed))
     }
 }
 

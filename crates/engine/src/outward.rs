@@ -6,6 +6,7 @@
 //! and is not made if it was ended; every other one is made, and goes on if a signal that is not the tape's comes into it.
 
 use crate::held;
+use crate::pids;
 use crate::process;
 use crate::signals;
 use crate::sys;
@@ -83,17 +84,6 @@ fn ended(thread: &mut Thread) {
     thread.finish();
 }
 
-/// Replay: whether the child that had the id `shown` has ended.
-fn has_ended(shown: u32) -> bool {
-    const BY_ID: usize = 1;
-    let Some(present) = process::present_pid(shown) else { return false };
-    let mut info = [0u32; 32];
-    let how = (libc::WEXITED | libc::WNOHANG | libc::WNOWAIT) as usize;
-    // SAFETY: the kernel's structure is 128 bytes.
-    let told = unsafe { sys::waitid(BY_ID, present as usize, info.as_mut_ptr().addr(), how, 0) };
-    sys::error(told).is_none() && info[0] == libc::SIGCHLD as u32
-}
-
 impl Thread {
     /// Recording: what is noted next came inside of the call that is under way.
     pub fn came_inside(&mut self, is_behind: bool) {
@@ -114,7 +104,9 @@ impl Thread {
             (Some((at, Entry::Outward { many, is_behind })), Some(Entry::Signal(signal)))
                 if at <= self.count() + 1 && !self.live && (many > outward || is_behind) =>
             {
-                (i32::from(signal.number & !INSIDE) == libc::SIGCHLD && has_ended(signal.pid)).then_some(signal)
+                (i32::from(signal.number & !INSIDE) == libc::SIGCHLD
+                    && pids::present(signal.pid).is_some_and(pids::has_ended))
+                .then_some(signal)
             }
             _ => None,
         }

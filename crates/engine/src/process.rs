@@ -4,6 +4,7 @@
 
 use crate::end;
 use crate::messages::Expected;
+use crate::pids;
 use crate::settled;
 use crate::stops;
 use crate::store::{Beginning, PATH_MAX, Path, Store};
@@ -433,21 +434,15 @@ pub(crate) fn begin_replay() -> bool {
     let seats = unsafe { core::slice::from_raw_parts_mut(process.seats, process.seats_len) };
     seats.reverse();
     seats.sort_unstable_by_key(|seat| seat.number);
-    process.fate = pair_pids(process.shown_pid, process.pid);
+    process.fate = pids::pair(process.shown_pid, process.pid);
+    if let Some(cell) = process.session().and_then(|session| session.fates.get(process.fate)) {
+        // The image before this one had its own.
+        cell.store(0, Release);
+    }
     if process.recorded_state == state::OPEN {
         tell_fate(fate::KILLED);
     }
     process.seats_len > 0
-}
-
-/// Replay: the process that was recorded as `shown` is `present` now. Where that is noted.
-pub fn pair_pids(shown: u32, present: u32) -> usize {
-    let Some(session) = get().session() else { return usize::MAX };
-    let index = session.pids_len.fetch_add(1, AcqRel) as usize;
-    if let Some(cell) = session.pids.get(index) {
-        cell.store(u64::from(shown) << 32 | u64::from(present), Release);
-    }
-    index
 }
 
 /// Replay: tells the others something of this process: see [`fate`].
@@ -482,32 +477,6 @@ pub fn came_out() {
         cell.fetch_and(!fate::WAITS, AcqRel);
         cell.fetch_add(fate::STEP, AcqRel);
     }
-}
-
-/// Replay: whether the process that is `present` now was killed then, but has not come so far yet.
-pub fn is_killed_later(present: u32) -> bool {
-    let Some(session) = get().session() else { return false };
-    let length = (session.pids_len.load(Acquire) as usize).min(session::PIDS);
-    (0..length).any(|index| {
-        let fate = session.fates[index].load(Acquire);
-        session.pids[index].load(Acquire) as u32 == present && fate & (fate::KILLED | fate::PLAYED) == fate::KILLED
-    })
-}
-
-/// The present id of the process that had the id `shown` when it was recorded.
-pub fn present_pid(shown: u32) -> Option<u32> {
-    find_pid(|pair| (pair >> 32) as u32 == shown).map(|pair| pair as u32)
-}
-
-/// The recorded id of the process that has the id `present` now.
-pub fn recorded_pid(present: u32) -> Option<u32> {
-    find_pid(|pair| pair as u32 == present).map(|pair| (pair >> 32) as u32)
-}
-
-fn find_pid(fits: impl Fn(u64) -> bool) -> Option<u64> {
-    let session = get().session()?;
-    let length = (session.pids_len.load(Acquire) as usize).min(session::PIDS);
-    session.pids[..length].iter().rev().map(|cell| cell.load(Acquire)).find(|pair| *pair != 0 && fits(*pair))
 }
 
 /// How a thread came to be.

@@ -5,6 +5,7 @@
 //! In a replay the handler runs at that place, and signals that arrive by themselves are dropped. A signal that a
 //! recorded process sent is sent again by the replay: its handler does not run before that.
 
+use crate::pids;
 use crate::process::{self, mode};
 use crate::settled;
 use crate::stops;
@@ -353,7 +354,7 @@ fn take_one_sent(number: u8) -> bool {
 /// Whether a process of this replay sends the signal, but none of its threads that is known.
 fn comes_from_outside(signal: &Signal) -> bool {
     let by_process = matches!(signal.code, libc::SI_USER | libc::SI_TKILL | libc::SI_QUEUE) && signal.pid != 0;
-    let is_here = || signal.pid == process::get().shown_pid || process::present_pid(signal.pid).is_some();
+    let is_here = || signal.pid == process::get().shown_pid || pids::present(signal.pid).is_some();
     signal.sender == 0 && by_process && is_here()
 }
 

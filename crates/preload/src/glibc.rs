@@ -3,6 +3,7 @@
 //! | object | bytes that glibc leaves alone | used for |
 //! |---|---|---|
 //! | mutex (not robust) | 24..40; not adaptive: 20..24 | version, last owner, wanted; from where it was locked |
+//! | robust mutex | 20..24 | version |
 //! | rwlock | 16..24, 36..48 | version, readers, writer, noted |
 //! | semaphore | 16..32, not zeroed by `sem_init` | version and owner, wanted |
 //!
@@ -11,7 +12,7 @@
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use libc::c_int;
-use retake_engine::objects::{Crew, Slot, Touch, Words};
+use retake_engine::objects::{Count, Crew, Kept, Meeting, Slot, Touch, Words};
 use retake_engine::{process, sys};
 
 /// `pthread_mutex_t`, also `mtx_t`.
@@ -22,7 +23,8 @@ pub struct Mutex {
     owner: AtomicU32,
     users: AtomicU32,
     kind: AtomicI32,
-    /// How long to spin for an adaptive one; else the lower half of the address behind the call that locked it.
+    /// How long to spin for an adaptive one; a robust one's version; else the lower half of the address behind the call that
+    /// locked it.
     from: AtomicU32,
     words: Words,
 }
@@ -119,7 +121,16 @@ impl Mutex {
         room.then_some(Slot { words: &self.words, shared: kind & kind::SHARED != 0 })
     }
 
-    /// Whether it has no room for a version. glibc marks every robust mutex as shared.
+    /// What it has room for.
+    pub fn kept(&self) -> Kept {
+        match self.slot() {
+            Some(slot) => Kept::Slot(slot),
+            None if process::get().short_cut => Kept::Count(Count(&self.from)),
+            None => Kept::Meeting(Meeting(core::ptr::from_ref(self) as usize)),
+        }
+    }
+
+    /// Whether it is left to the next one if its holder dies: it has room for a version alone. glibc marks every robust mutex as shared.
     pub fn is_robust(&self) -> bool {
         self.kind.load(Relaxed) & kind::ROBUST != 0
     }

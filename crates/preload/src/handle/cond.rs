@@ -80,8 +80,10 @@ unsafe fn wait_once(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     if turn::recording() {
+        // SAFETY: the waiter has its mutex.
+        let before = unsafe { (*m).kept() }.version();
         // SAFETY: the program's condition and mutex.
-        if let Some(result) = unsafe { scheduled(thread, op, c, m, until_ns) } {
+        if let Some(result) = unsafe { scheduled(thread, op, c, m, before, until_ns) } {
             return result;
         }
         turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
@@ -90,11 +92,11 @@ unsafe fn wait_once(
         // SAFETY: a cancelled waiter has its mutex again before its clean-up handlers run.
         let result = turn::inside(call, || unsafe {
             condition.waited(false);
-            record_cancelled(op, c, m);
+            record_cancelled(op, c, m, before);
         });
         condition.waited(result == 0);
         // SAFETY: the waiter has its mutex again.
-        unsafe { record(thread, op, c, m, i64::from(result)) };
+        unsafe { record(thread, op, c, m, before, i64::from(result)) };
         return result;
     }
     // SAFETY: the program's condition and mutex.
@@ -107,6 +109,7 @@ unsafe fn scheduled(
     op: Op,
     c: *mut pthread_cond_t,
     m: *mut Mutex,
+    before: u64,
     until_ns: Option<u64>,
 ) -> Option<c_int> {
     if !schedule::takes_part() {
@@ -142,9 +145,9 @@ unsafe fn scheduled(
             None => thread.is_cancelled.load(Acquire),
         };
         if is_cancelled {
-            turn::inside(|| real_thread::pthread_testcancel(), || record_cancelled(op, c, m));
+            turn::inside(|| real_thread::pthread_testcancel(), || record_cancelled(op, c, m, before));
         }
-        record(thread, op, c, m, i64::from(result));
+        record(thread, op, c, m, before, i64::from(result));
         Some(result)
     }
 }
@@ -166,22 +169,19 @@ unsafe fn give_up(thread: &mut Thread, m: *mut Mutex) {
     }
 }
 
-unsafe fn record(thread: &mut Thread, op: Op, c: *mut pthread_cond_t, m: *mut Mutex, result: i64) {
+/// The wait is over. When it began, the mutex had the version `before`.
+unsafe fn record(thread: &mut Thread, op: Op, c: *mut pthread_cond_t, m: *mut Mutex, before: u64, result: i64) {
     thread.begin();
     let mut version = 0;
     // SAFETY: the waiter has its mutex.
     if has_mutex(result) {
         unsafe { (*m).set_from(0) };
-        let before = thread.writer.position();
-        match unsafe { (*m).slot() } {
-            _ if !unsafe { was_given_up(m) } => {}
-            Some(slot) => {
-                slot.took(thread);
-                version = slot.version();
-            }
-            None => Meeting(m as usize).took(thread),
+        let mut handed_over = false;
+        if unsafe { was_given_up(m) } {
+            let kept = unsafe { (*m).kept() };
+            handed_over = kept.took_again(thread, before);
+            version = kept.version();
         }
-        let handed_over = before != thread.writer.position();
         if result == 0 && !handed_over {
             Meeting(c as usize).note_last(thread);
         }
@@ -194,10 +194,10 @@ unsafe fn record(thread: &mut Thread, op: Op, c: *mut pthread_cond_t, m: *mut Mu
     turn::tell(thread, op, thread.count(), c as usize, version, result);
 }
 
-unsafe fn record_cancelled(op: Op, c: *mut pthread_cond_t, m: *mut Mutex) {
+unsafe fn record_cancelled(op: Op, c: *mut pthread_cond_t, m: *mut Mutex, before: u64) {
     if let Some(thread) = turn::enter() {
         // SAFETY: the waiter has its mutex.
-        unsafe { record(thread, op, c, m, CANCELLED) };
+        unsafe { record(thread, op, c, m, before, CANCELLED) };
     }
 }
 
@@ -234,16 +234,16 @@ unsafe fn replay(
             if !given {
                 give_up(thread, m);
             }
-            let slot = (*m).slot().filter(|_| is_turn_given);
-            match (&slot, step.order) {
+            let kept = is_turn_given.then(|| (*m).kept());
+            match (&kept, step.order) {
                 (_, Order::Edge { thread: other, count }) => park::wait_for_thread(thread, other, count),
-                (Some(slot), order @ Order::Version(_)) => slot.wait(thread, order),
+                (Some(kept), order @ Order::Version(_)) => kept.wait(thread, order),
                 _ => {}
             }
             mutex::lock_in_turn(m);
             (*m).uses(-1);
-            if let Some(slot) = slot {
-                slot.taken(thread);
+            if let Some(kept) = kept {
+                kept.taken(thread);
             }
         }
     }
@@ -252,7 +252,7 @@ unsafe fn replay(
     }
     thread.happened();
     // SAFETY: the waiter has its mutex.
-    let version = unsafe { (*m).slot() }.map_or(0, |slot| slot.version());
+    let version = unsafe { (*m).kept() }.version();
     turn::tell(thread, op, thread.count(), c as usize, version, step.result);
     step.result as c_int
 }

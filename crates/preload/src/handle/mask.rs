@@ -1,5 +1,6 @@
 //! Masks of signals, and timers: what may come from here on. Each change is a place for handlers, as releases are.
 
+use crate::handle::figures::{kept, left};
 use crate::table::signal::real;
 use libc::{c_int, c_uint, itimerspec, itimerval, sigset_t, timer_t};
 use retake_engine::turn;
@@ -44,22 +45,22 @@ pub unsafe fn sigsetmask(mask: c_int) -> c_int {
 /// A timer is set, or ended: its signal comes behind the former, and not behind the latter.
 pub unsafe fn alarm(seconds: c_uint) -> c_uint {
     // SAFETY: the program's timers and structures; so for the others.
-    turn::releasing(|| unsafe { real::alarm(seconds) })
+    left(|| turn::releasing(|| unsafe { real::alarm(seconds) }))
 }
 
 pub unsafe fn ualarm(us: c_uint, interval: c_uint) -> c_uint {
     // SAFETY: as above.
-    turn::releasing(|| unsafe { real::ualarm(us, interval) })
+    left(|| turn::releasing(|| unsafe { real::ualarm(us, interval) }))
 }
 
 pub unsafe fn setitimer(which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int {
     // SAFETY: as above.
-    turn::releasing(|| unsafe { real::setitimer(which, new, old) })
+    unsafe { kept(old, turn::releasing(|| real::setitimer(which, new, old))) }
 }
 
 pub unsafe fn timer_settime(timer: timer_t, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int {
     // SAFETY: as above.
-    turn::releasing(|| unsafe { real::timer_settime(timer, flags, new, old) })
+    unsafe { kept(old, turn::releasing(|| real::timer_settime(timer, flags, new, old))) }
 }
 
 pub unsafe fn timer_delete(timer: timer_t) -> c_int {

@@ -8,6 +8,7 @@ pub mod debugger;
 pub mod environment;
 pub mod exchange;
 pub mod exec;
+pub mod figures;
 pub mod ids;
 pub mod image;
 pub mod input;

@@ -5,13 +5,12 @@
 //! have come in between.
 
 use crate::glibc::Mutex;
-use crate::handle::input::note_unsupported;
 use crate::handle::time;
 use crate::table::mutex::real;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, timespec};
 use retake_engine::deadlock::{self, want};
-use retake_engine::objects::{self, Meeting, Nothing, Object, Slot};
+use retake_engine::objects::{self, Nothing, Object, Slot};
 use retake_engine::process;
 use retake_engine::replay::Order;
 use retake_engine::taken::Called;
@@ -241,10 +240,6 @@ pub unsafe fn clocklock(m: *mut Mutex, id: clockid_t, until: *const timespec, ca
 unsafe fn acquire(op: Op, m: *mut Mutex, called: Called, until_ns: u64, call: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program's mutex.
     unsafe {
-        if (*m).is_robust() && Meeting(m as usize).is_out_of_reach() {
-            note_unsupported(b"a robust mutex shared between processes");
-            return call();
-        }
         if (*m).is_mine_again(sys_tid()) {
             schedule::plain_point(op, m as usize);
             return call();
@@ -257,17 +252,12 @@ unsafe fn acquire(op: Op, m: *mut Mutex, called: Called, until_ns: u64, call: im
             result => Some(result),
         };
         let again = || lock_in_turn(m);
-        let slot = (*m).slot();
-        let meeting = Meeting(m as usize);
+        let kept = (*m).kept();
         let waits = op != Op::MutexTry;
         let late = if op == Op::MutexTimed { ETIMEDOUT } else { 0 };
         let attempt: Option<&dyn Fn() -> Option<c_int>> = Some(&attempt);
-        let result = match &slot {
-            Some(slot) => Turn { obtained, polls: !waits, attempt, late, until_ns, ..Turn::new(op, m as usize, slot) }
-                .acquire(call, again),
-            None => Turn { obtained, polls: !waits, attempt, late, until_ns, ..Turn::new(op, m as usize, &meeting) }
-                .acquire(call, again),
-        };
+        let result = Turn { obtained, polls: !waits, attempt, late, until_ns, ..Turn::new(op, m as usize, &kept) }
+            .acquire(call, again);
         if result == 0 || obtained(result) {
             (*m).set_from(called.from as u32);
             if let Some(thread) = thread::current() {
@@ -449,10 +439,7 @@ unsafe fn record_unlock(thread: &mut Thread, m: *mut Mutex) {
             let freed_by_another = slot.is_some() && words.wanted.load(Relaxed) == words.version.load(Relaxed) as u32;
             let taken_away = freed_by_another && words.owner.load(Relaxed) == thread.number;
             thread.result(Op::MutexUnlock, if taken_away { unlock::TAKEN_AWAY } else { unlock::FINDS_FREE });
-            match &slot {
-                Some(slot) => slot.took(thread),
-                None => Meeting(m as usize).took(thread),
-            }
+            (*m).kept().took(thread);
         }
         thread.happen();
         turn::tell(thread, Op::MutexUnlock, thread.count(), m as usize, 0, 0);
@@ -500,11 +487,6 @@ pub unsafe fn init(m: *mut Mutex, attributes: *const libc::pthread_mutexattr_t) 
     // SAFETY: the program's mutex.
     unsafe {
         let result = real::pthread_mutex_init(m, attributes);
-        if result == 0 && (*m).is_robust() && turn::enter().is_some() {
-            let mut shared = 0;
-            libc::pthread_mutexattr_getpshared(attributes, &raw mut shared);
-            Meeting(m as usize).begin(shared == libc::PTHREAD_PROCESS_SHARED);
-        }
         if let (Some(thread), true) = (turn::enter(), process::get().is_rich()) {
             turn::tell(thread, Op::MutexInit, 0, m as usize, 0, i64::from(result));
         }

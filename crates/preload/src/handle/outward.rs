@@ -1,10 +1,11 @@
 //! Calls that wait for the outside: what they bring is not kept, but that a handler ended one is.
 
 use crate::errno;
+use crate::handle::figures;
 use crate::table::outward::real;
 use core::cell::Cell;
 use core::ptr::null;
-use libc::{EINTR, c_int, epoll_event, fd_set, nfds_t, pollfd, sigset_t, size_t, timespec};
+use libc::{EINTR, c_int, epoll_event, fd_set, nfds_t, pollfd, sigset_t, size_t, timespec, timeval};
 use retake_engine::outward;
 
 /// Makes a call that returns -1, and a reason, if it fails.
@@ -42,6 +43,22 @@ pub unsafe fn fcntl(fd: c_int, what: c_int, how: usize) -> c_int {
     if what == libc::F_SETLKW || what == libc::F_OFD_SETLKW { outward(call) } else { call() }
 }
 
+/// How much of the time is left is written there.
+pub unsafe fn select(
+    many: c_int,
+    read: *mut fd_set,
+    write: *mut fd_set,
+    except: *mut fd_set,
+    time: *mut timeval,
+) -> c_int {
+    // SAFETY: the program's arguments; so for the others.
+    unsafe {
+        let result = outward(|| real::select(many, read, write, except, time));
+        figures::keep(time);
+        result
+    }
+}
+
 pub unsafe fn pselect(
     many: c_int,
     read: *mut fd_set,
@@ -50,7 +67,7 @@ pub unsafe fn pselect(
     time: *const timespec,
     blocked: *const sigset_t,
 ) -> c_int {
-    // SAFETY: the program's arguments; so for the others.
+    // SAFETY: as above.
     unsafe { outward_with(blocked, || real::pselect(many, read, write, except, time, blocked)) }
 }
 

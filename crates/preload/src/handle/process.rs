@@ -8,7 +8,7 @@ use retake_engine::process::{self, mode};
 use retake_engine::report;
 use retake_engine::schedule;
 use retake_engine::turn;
-use retake_engine::{end, signals, sys, thread};
+use retake_engine::{end, pids, signals, sys, thread};
 use retake_tape::layout::state;
 use retake_tape::op::Op;
 use retake_tape::session::RANK_NAME;
@@ -141,7 +141,7 @@ fn end_child(pid: pid_t) -> pid_t {
         // Zero would make a second child of the parent.
         report::other(thread, Op::Fork, "no new process");
     }
-    process::pair_pids(step.created as u32, pid as u32);
+    pids::pair(step.created as u32, pid as u32);
     thread.happened();
     turn::tell(thread, Op::Fork, thread.count(), 0, 0, step.created as i64);
     step.created as pid_t
@@ -205,8 +205,8 @@ fn note_child(pid: pid_t) {
 pub fn present(pid: pid_t) -> pid_t {
     match process::mode() {
         _ if turn::is_in_library() => pid,
-        mode::REPLAY if pid > 0 => process::present_pid(pid as u32).map_or(pid, |now| now as pid_t),
-        mode::REPLAY if pid < -1 => process::present_pid(-pid as u32).map_or(pid, |now| -(now as pid_t)),
+        mode::REPLAY if pid > 0 => pids::present(pid as u32).map_or(pid, |now| now as pid_t),
+        mode::REPLAY if pid < -1 => pids::present(-pid as u32).map_or(pid, |now| -(now as pid_t)),
         _ => pid,
     }
 }
@@ -215,7 +215,7 @@ pub fn present(pid: pid_t) -> pid_t {
 pub fn recorded(pid: pid_t) -> pid_t {
     match process::mode() {
         _ if turn::is_in_library() => pid,
-        mode::REPLAY if pid > 0 => process::recorded_pid(pid as u32).map_or(pid, |then| then as pid_t),
+        mode::REPLAY if pid > 0 => pids::recorded(pid as u32).map_or(pid, |then| then as pid_t),
         _ => pid,
     }
 }

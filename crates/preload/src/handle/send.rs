@@ -9,7 +9,7 @@ use libc::{c_int, pid_t, pthread_t, sigval};
 use retake_engine::process::{self, mode};
 use retake_engine::thread::{self, SIGNALS, Thread};
 use retake_engine::turn;
-use retake_engine::{end, signals};
+use retake_engine::{end, pids, signals};
 use retake_tape::op::Op;
 
 /// Whom a signal is sent to.
@@ -87,9 +87,32 @@ fn note_sender(sender: &Thread, number: c_int, target: &Target) {
     }
 }
 
-/// The target that a process id means.
+/// The target that a process id means. The id of any thread means its process.
 fn process_target(pid: pid_t) -> Target {
-    if pid as u32 == process::get().pid { Target::Here } else { Target::There(present(pid)) }
+    if pid as u32 == process::get().pid || is_own_thread(pid) { Target::Here } else { Target::There(present(pid)) }
+}
+
+/// Whether a thread that lives in this process has that id, or had it when it was recorded.
+fn is_own_thread(id: pid_t) -> bool {
+    let mut is_own = false;
+    thread::each(|thread| {
+        // SAFETY: the header lives as long as the process; it holds the recorded id.
+        is_own |= thread.in_use.load(Relaxed) == 1 && unsafe { (*thread.header).tid } == id as u32;
+    });
+    is_own
+}
+
+/// Sends to the process, or the group, that the program knows by `pid`. A replay only reaches those that belong to the take, and
+/// children: whoever else had that number then, by now it may be anybody's.
+fn reach(pid: pid_t, send: impl FnOnce(pid_t) -> c_int) -> c_int {
+    let is_shown = process::mode() == mode::REPLAY && !matches!(pid, 0 | -1) && !turn::is_in_library();
+    let now = match present(pid) {
+        now if !is_shown || pids::present(pid.unsigned_abs()).is_some() => now,
+        _ if is_own_thread(pid) => process::get().pid as pid_t,
+        now if now > 0 && pids::is_child(now as u32) => now,
+        _ => return libc::ESRCH,
+    };
+    reason(send(now))
 }
 
 pub fn plain_event(thread: &mut Thread) {
@@ -126,12 +149,12 @@ pub unsafe fn kill(pid: pid_t, number: c_int) -> c_int {
         }
     }
     // SAFETY: as above.
-    or_errno(send(number, &process_target(pid), || reason(unsafe { real::kill(present(pid), number) })))
+    or_errno(send(number, &process_target(pid), || reach(pid, |now| unsafe { real::kill(now, number) })))
 }
 
 pub unsafe fn killpg(group: pid_t, number: c_int) -> c_int {
     // SAFETY: as above.
-    or_errno(send(number, &Target::There(-1), || reason(unsafe { real::killpg(present(group), number) })))
+    or_errno(send(number, &Target::There(-1), || reach(-group, |now| unsafe { real::killpg(-now, number) })))
 }
 
 pub unsafe fn pthread_kill(t: pthread_t, number: c_int) -> c_int {
@@ -146,7 +169,7 @@ pub unsafe fn pthread_sigqueue(t: pthread_t, number: c_int, value: sigval) -> c_
 
 pub unsafe fn sigqueue(pid: pid_t, number: c_int, value: sigval) -> c_int {
     // SAFETY: as above.
-    or_errno(send(number, &process_target(pid), || reason(unsafe { real::sigqueue(present(pid), number, value) })))
+    or_errno(send(number, &process_target(pid), || reach(pid, |now| unsafe { real::sigqueue(now, number, value) })))
 }
 
 pub unsafe fn tgkill(pid: pid_t, tid: pid_t, number: c_int) -> c_int {

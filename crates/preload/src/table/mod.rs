@@ -80,6 +80,7 @@ macro_rules! interpose {
 
 pub mod c11;
 pub mod cond;
+pub mod figures;
 pub mod ids;
 pub mod input;
 pub mod mpi;

@@ -39,7 +39,6 @@ outward! {
     Outward fn recvmmsg        (fd: c_int, to: *mut mmsghdr, many: c_uint, flags: c_int, time: *mut timespec) -> c_int;
     Outward fn poll            (at: *mut pollfd, many: nfds_t, ms: c_int) -> c_int;
     Outward fn __poll_chk      (at: *mut pollfd, many: nfds_t, ms: c_int, room: size_t) -> c_int;
-    Outward fn select          (many: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, time: *mut timeval) -> c_int;
     Outward fn epoll_wait      (fd: c_int, to: *mut epoll_event, many: c_int, ms: c_int) -> c_int;
     Outward fn aio_suspend     (list: *const *const aiocb, many: c_int, time: *const timespec) -> c_int;
     Outward fn aio_suspend64   (list: *const *const aiocb, many: c_int, time: *const timespec) -> c_int;
@@ -54,6 +53,7 @@ outward! {
   with {
     Outward fn read        (fd: c_int, to: *mut c_void, length: size_t) -> ssize_t => random::read;
     Outward fn __read_chk  (fd: c_int, to: *mut c_void, length: size_t, room: size_t) -> ssize_t => random::read_chk;
+    Outward fn select      (many: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, time: *mut timeval) -> c_int => outward::select;
     Outward fn pselect     (many: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, time: *const timespec, blocked: *const sigset_t) -> c_int => outward::pselect;
     Outward fn ppoll       (at: *mut pollfd, many: nfds_t, time: *const timespec, blocked: *const sigset_t) -> c_int => outward::ppoll;
     Outward fn __ppoll_chk (at: *mut pollfd, many: nfds_t, time: *const timespec, blocked: *const sigset_t, room: size_t) -> c_int => outward::ppoll_chk;
