@@ -1,15 +1,52 @@
-//! OpenMP: critical sections and locks are objects without room, known by their address.
+//! OpenMP: critical sections and locks are objects without room, known by their address. What is shared out is shared out to one
+//! at a time, under a mutex that is recorded like any other.
 
+use crate::glibc::Mutex;
+use crate::handle::mutex;
 use crate::table::openmp::real;
+use core::cell::UnsafeCell;
+use core::sync::atomic::AtomicUsize;
 use libc::{c_int, c_void};
 use retake_engine::objects::Meeting;
 use retake_engine::schedule;
+use retake_engine::taken::Called;
 use retake_engine::turn::{self, Turn};
 use retake_tape::op::Op;
 
 /// Stand for the objects that have no address of their own.
 static CRITICAL: u8 = 0;
 static ATOMIC: u8 = 0;
+
+/// What is shared out, whatever it is.
+static WORK: Work = Work(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
+
+struct Work(UnsafeCell<libc::pthread_mutex_t>);
+
+// SAFETY: a mutex.
+unsafe impl Sync for Work {}
+
+/// Asks for work by `call`, which does not wait. Who asks first gets it, in a replay, too.
+pub fn shares<R>(call: impl FnOnce() -> R) -> R {
+    if turn::enter().is_none() {
+        return call();
+    }
+    let work = WORK.0.get().cast::<Mutex>();
+    // SAFETY: a mutex of ours, which nobody destroys.
+    unsafe {
+        mutex::lock(work, Called { from: 0, frame: 0 });
+        let result = call();
+        mutex::unlock(work);
+        result
+    }
+}
+
+/// Waits until it is the calling thread's turn in a loop that is run in order: asking for the next part would wait for that.
+pub fn wait_in_order() {
+    static AT: AtomicUsize = AtomicUsize::new(0);
+    let at = crate::real::find(&AT, "GOMP_ordered_start\0");
+    // SAFETY: the dynamic linker found the library's function, which waits for just that.
+    unsafe { core::mem::transmute::<usize, unsafe extern "C" fn()>(at)() };
+}
 
 fn enter(op: Op, address: usize, call: impl Fn()) {
     let object = Meeting(address);

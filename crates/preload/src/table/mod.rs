@@ -93,6 +93,7 @@ pub mod process;
 pub mod pvm;
 pub mod rwlock;
 pub mod sem;
+pub mod share;
 pub mod signal;
 pub mod stream;
 pub mod sync;
