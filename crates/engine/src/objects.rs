@@ -429,8 +429,8 @@ pub struct Meeting(pub usize);
 
 struct Row {
     address: AtomicUsize,
-    owner: AtomicU32,
-    count: AtomicU64,
+    /// Who was there last, and at which event or use, in one word: several may signal a condition at once. 0: nobody.
+    last: AtomicU64,
     /// Other processes use the object, too, and they do not see this table.
     shared: AtomicU32,
     /// A condition's waiters (upper half), and how many of them have been woken but have not come back (lower half).
@@ -495,7 +495,7 @@ impl Meeting {
     /// The object is new.
     pub fn begin(&self, shared: bool) {
         if let Some(row) = self.row() {
-            row.owner.store(0, Relaxed);
+            row.last.store(0, Relaxed);
             row.waits.store(0, Relaxed);
             row.shared.store(shared.into(), Relaxed);
         }
@@ -543,8 +543,7 @@ impl Meeting {
     /// Recording: this thread was here, at its next event (to be committed by the caller).
     pub fn leave_word(&self, thread: &Thread) {
         if let Some(row) = self.row() {
-            row.count.store(thread.count() + 1, Relaxed);
-            row.owner.store(thread.number, Release);
+            row.leave(thread.number, thread.count() + 1);
         }
     }
 
@@ -552,22 +551,30 @@ impl Meeting {
     pub fn used(&self, thread: &mut Thread) {
         thread.uses += 1;
         let Some(row) = self.row() else { return };
-        let owner = row.owner.load(Acquire);
-        if owner != 0 && owner != thread.number {
-            thread.after(owner, row.count.load(Relaxed));
+        if let Some((owner, count)) = row.other(thread.number) {
+            thread.after(owner, count);
         }
-        row.count.store(thread.uses, Relaxed);
-        row.owner.store(thread.number, Release);
+        row.leave(thread.number, thread.uses);
     }
 
     /// Recording: notes who was here last, if it was another thread.
     pub fn note_last(&self, thread: &mut Thread) {
-        if let Some(row) = self.row() {
-            let owner = row.owner.load(Acquire);
-            if owner != 0 && owner != thread.number {
-                thread.edge(owner, row.count.load(Relaxed));
-            }
+        if let Some((owner, count)) = self.row().and_then(|row| row.other(thread.number)) {
+            thread.edge(owner, count);
         }
+    }
+}
+
+impl Row {
+    /// Who was there last, and when, if it was another thread.
+    fn other(&self, number: u32) -> Option<(u32, u64)> {
+        let last = self.last.load(Acquire);
+        let owner = (last >> VERSION_BITS) as u32;
+        (owner != 0 && owner != number).then_some((owner, last & VERSION_MASK))
+    }
+
+    fn leave(&self, number: u32, count: u64) {
+        self.last.store(u64::from(number) << VERSION_BITS | count & VERSION_MASK, Release);
     }
 }
 
@@ -588,12 +595,10 @@ fn new_row() -> Option<&'static Row> {
 impl Object for Meeting {
     fn took(&self, thread: &mut Thread) {
         let Some(row) = self.row() else { return };
-        let owner = row.owner.load(Acquire);
-        if owner != 0 && owner != thread.number {
-            thread.edge(owner, row.count.load(Relaxed));
+        if let Some((owner, count)) = row.other(thread.number) {
+            thread.edge(owner, count);
         }
-        row.count.store(thread.count() + 1, Relaxed);
-        row.owner.store(thread.number, Release);
+        row.leave(thread.number, thread.count() + 1);
     }
 
     fn wait(&self, thread: &mut Thread, order: Order) {
