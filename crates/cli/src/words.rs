@@ -1,6 +1,6 @@
 //! Numbers, outcomes and entries of a tape in words.
 
-use retake_tape::entry::{CANCELLED, Entry, INSIDE, note, unlock};
+use retake_tape::entry::{CANCELLED, Came, Entry, INSIDE, note, sort, unlock};
 use retake_tape::op::Op;
 use retake_tape::rich::WAITS;
 use retake_tape::walk::Fault;
@@ -146,6 +146,7 @@ pub fn entry(entry: &Entry<'_>) -> String {
             let when = if *is_behind { "at the end of" } else { "inside of" };
             format!("{when} a call that waits for the outside, after {many} others")
         }
+        Entry::Came(came) => self::came(came),
         Entry::Bytes(bytes) if !bytes.is_empty() && bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) => {
             format!("{}: \"{}\"", count(bytes.len() as u64, "byte"), String::from_utf8_lossy(bytes))
         }
@@ -169,6 +170,26 @@ pub fn entry(entry: &Entry<'_>) -> String {
         Entry::Matches(_) => "receives from anyone".into(),
         Entry::Unknown(kind) => format!("entry of a newer kind ({kind})"),
     }
+}
+
+/// What came of a call that waits for the outside.
+fn came(came: &Came<'_>) -> String {
+    let what = match came.sort {
+        sort::READ => "a read",
+        sort::READY => "a look at descriptors",
+        sort::ACCEPT => "an accept",
+        sort::CONNECT => "a connect",
+        sort::WRITE => "a write",
+        _ => "a call",
+    };
+    let answer = match (came.sort, came.answer) {
+        (_, reason @ ..0) => format!("failed: {}", std::io::Error::from_raw_os_error(reason.unsigned_abs() as i32)),
+        (sort::READY, 0) => "found none ready".into(),
+        (sort::READY, many) => format!("found {many} ready"),
+        (_, many) => count(many as u64, "byte"),
+    };
+    let times = if came.times > 1 { format!(", {} times", came.times) } else { String::new() };
+    format!("{what} ({} before it): {answer}{times}", came.call)
 }
 
 /// Why a tape is refused.

@@ -9,11 +9,10 @@ use crate::process;
 use crate::report;
 use crate::thread::Thread;
 use crate::turn;
-use retake_tape::entry::{self, Context, Entry, ROOM, note, write};
+use retake_tape::entry::{Entry, ROOM, note, write};
 use retake_tape::layout::state;
 use retake_tape::op::Op;
 use retake_tape::session::flag;
-use retake_tape::walk::{self, Chunk};
 
 /// Whether contents count at all: they are kept, or given.
 #[inline(always)]
@@ -32,47 +31,6 @@ pub fn are_kept() -> bool {
 #[inline]
 pub fn are_given() -> bool {
     !turn::recording() && process::get().has(flag::ALONE)
-}
-
-/// How far a thread has read its records.
-pub struct Records {
-    rest: &'static [u8],
-    chunk: Option<Chunk<'static>>,
-    context: Context,
-    is_open: bool,
-}
-
-impl Records {
-    pub const fn new() -> Records {
-        Records { rest: &[], chunk: None, context: Context::new(), is_open: false }
-    }
-
-    fn next(&mut self, bytes: &'static [u8], at: u64) -> Option<&'static [u8]> {
-        if !self.is_open {
-            self.is_open = true;
-            let (_, first) = walk::thread(bytes, at).ok()?;
-            self.rest = first.payload;
-            self.chunk = Some(first);
-        }
-        loop {
-            while self.rest.is_empty() {
-                let next = walk::next(bytes, self.chunk.as_ref()?).ok().flatten()?;
-                self.rest = next.payload;
-                self.chunk = Some(next);
-            }
-            match entry::read(&mut self.context, &mut self.rest) {
-                Ok(Some(Entry::Note(note::CONTENTS, record))) => return Some(record),
-                Ok(Some(_)) => {}
-                _ => return None,
-            }
-        }
-    }
-}
-
-impl Default for Records {
-    fn default() -> Self {
-        Records::new()
-    }
 }
 
 impl Thread {
@@ -98,13 +56,19 @@ impl Thread {
         self.finish();
     }
 
+    fn next_record(&mut self) -> Option<&'static [u8]> {
+        let at = self.chain()?;
+        loop {
+            if let (_, Entry::Note(note::CONTENTS, record)) = self.records.next(at)? {
+                return Some(record);
+            }
+        }
+    }
+
     /// Replay alone: what the call of `function` exchanged, which must be the next that is on the tape. Does not return
     /// behind the last: the recorded process came no further, and alone it cannot.
     pub fn given(&mut self, function: &str) -> &'static [u8] {
-        // SAFETY: seats live as long as the process.
-        let at = unsafe { self.seat.as_ref() }.map(|seat| seat.at);
-        let record = at.and_then(|at| self.records.next(process::get().bytes, at));
-        let Some(record) = record else {
+        let Some(record) = self.next_record() else {
             if process::get().recorded_state != state::EXITED {
                 end::reached(self, Op::Misc, 0);
             }

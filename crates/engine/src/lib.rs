@@ -10,11 +10,14 @@
 
 pub mod apart;
 pub mod baton;
+pub mod came;
 pub mod clock;
 pub mod contents;
 pub mod copy;
 pub mod deadlock;
+pub mod descriptors;
 pub mod end;
+pub mod entries;
 pub mod explore;
 pub mod held;
 pub mod jitter;

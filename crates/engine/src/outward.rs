@@ -1,10 +1,13 @@
 //! Calls that wait for the outside: for a file, a socket, another process.
 //!
-//! What they bring is not on the tape, and they are no events, since a replay may read the same input in other pieces. But a
-//! signal may be handled inside of one, or end it, and so may a cancellation: then it is told which one it was, by how many had
-//! returned since the last event, and whether it had already got what it waited for. In a replay such a call runs the handler
-//! and is not made if it was ended; every other one is made, and goes on if a signal that is not the tape's comes into it.
+//! They are no events, since a program that was changed a little may make one more or less. What came of those that could have
+//! come out otherwise is told beside the events ([`crate::came`]), and a replay makes them until they come out so again; the
+//! bytes themselves are not on the tape. A signal may be handled inside of one, or end it, and so may a cancellation: then it
+//! is told which one it was, by how many had returned since the last event, and whether it had already got what it waited for. In
+//! a replay such a call runs the handler and is not made if it was ended; every other one is made, and goes on if a signal that
+//! is not the tape's comes into it.
 
+use crate::came::Told;
 use crate::held;
 use crate::pids;
 use crate::process;
@@ -12,22 +15,93 @@ use crate::signals;
 use crate::sys;
 use crate::thread::{Outward, Thread};
 use crate::turn::{self, CANCELLED};
+use core::mem::MaybeUninit;
 use retake_tape::entry::{Entry, INSIDE, Signal};
 use retake_tape::op::Op;
+use retake_tape::varint::{SLACK, get, put};
 
-/// Makes the call; `None` if a handler ended it when it was recorded. `mask` is what is blocked inside of it, if it says so;
-/// `is_ended` tells whether a handler has ended it now.
-pub fn call<R>(mask: Option<u64>, mut call: impl FnMut() -> R, is_ended: impl Fn(&R) -> bool) -> Option<R> {
-    let Some(thread) = turn::enter() else { return Some(call()) };
+/// A call that waits for the outside, as whoever catches it knows it.
+pub trait Call {
+    /// Its sort, if it is kept what comes of it: see [`sort`](retake_tape::entry::sort).
+    const SORT: Option<u8>;
+
+    /// Makes it: what it returns, or a negative reason.
+    fn make(&mut self) -> i64;
+
+    /// Recording: whether a replay must know the answer; what it must know besides is put into `found`.
+    fn tell(&self, _answer: i64, _found: &mut Found) -> bool {
+        false
+    }
+
+    /// Replay: makes it so that it comes out as it did. What it has got before a signal came into it is not lost.
+    fn again(&mut self, _told: &Told) -> i64 {
+        self.make()
+    }
+}
+
+/// Room for what a call found: numbers, one behind the other. Not filled with anything beforehand, which would take longer than
+/// most calls' notes.
+pub struct Found {
+    room: [MaybeUninit<u8>; Found::ROOM + SLACK],
+    length: usize,
+}
+
+impl Found {
+    const ROOM: usize = 768;
+
+    fn new() -> Found {
+        Found { room: [const { MaybeUninit::uninit() }; Found::ROOM + SLACK], length: 0 }
+    }
+
+    /// Puts a number behind the others, if there is room.
+    pub fn push(&mut self, number: u64) {
+        if self.length < Found::ROOM {
+            // SAFETY: there is room for any number.
+            let end = unsafe { put(self.room.as_mut_ptr().add(self.length).cast(), number) };
+            self.length = end as usize - self.room.as_ptr() as usize;
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: so many are written.
+        unsafe { core::slice::from_raw_parts(self.room.as_ptr().cast(), self.length) }
+    }
+}
+
+/// The numbers that were put there.
+pub fn numbers(mut found: &[u8]) -> impl Iterator<Item = u64> {
+    core::iter::from_fn(move || {
+        let (number, length) = get(found)?;
+        found = &found[length..];
+        Some(number)
+    })
+}
+
+/// A call of which it is not kept what comes of it.
+pub struct Unkept<F: FnMut() -> i64>(pub F);
+
+impl<F: FnMut() -> i64> Call for Unkept<F> {
+    const SORT: Option<u8> = None;
+
+    fn make(&mut self) -> i64 {
+        (self.0)()
+    }
+}
+
+const ENDED: i64 = -(libc::EINTR as i64);
+
+/// Makes the call. `mask` is what is blocked inside of it, if it says so.
+pub fn call<C: Call>(mask: Option<u64>, call: &mut C) -> i64 {
+    let Some(thread) = turn::enter().filter(|thread| !thread.lends) else { return call.make() };
     if turn::recording() {
-        let result = turn::outward(|| with_places(thread, call, &is_ended), || turn::record_cancelled(Op::Outward));
+        let answer = turn::outward(|| with_places(thread, call), || turn::record_cancelled(Op::Outward));
         match turn::enter() {
-            Some(thread) if !is_ended(&result) => thread.rests().outward += 1,
+            Some(thread) if answer != ENDED => thread.rests().outward += 1,
             // A child that borrows its parent's memory leaves no trace there.
             Some(thread) if sys::getpid_now() == process::get().pid => ended(thread),
             _ => {}
         }
-        return Some(result);
+        return answer;
     }
     // What was blocked inside of the call was handled at its end.
     let was_ended =
@@ -37,19 +111,20 @@ pub fn call<R>(mask: Option<u64>, mut call: impl FnMut() -> R, is_ended: impl Fn
             turn::cancelled_here(thread, Op::Outward, 0);
         }
         thread.happened();
-        return None;
+        return ENDED;
     }
+    let told = C::SORT.map_or(Told::Nothing, |sort| thread.told_of(sort));
     loop {
-        let (result, is_early) = real(thread, &mut call);
-        if !is_ended(&result) {
+        let (answer, is_early) = real(thread, || call.again(&told));
+        if answer != ENDED {
             thread.runs_inside(true);
             thread.rests().outward += 1;
-            return Some(result);
+            return answer;
         }
         if is_early && thread.is_ended_next() {
             thread.step(Op::Outward);
             thread.happened();
-            return None;
+            return ENDED;
         }
     }
 }
@@ -64,15 +139,31 @@ fn real<R>(thread: &mut Thread, call: impl FnOnce() -> R) -> (R, bool) {
 }
 
 /// Recording: handlers that wait for a place run before the call or behind it, so that it is known which.
-fn with_places<R>(thread: &mut Thread, call: impl FnOnce() -> R, is_ended: impl Fn(&R) -> bool) -> R {
+fn with_places<C: Call>(thread: &mut Thread, call: &mut C) -> i64 {
     let now = Outward { handlers: thread.handlers, ..Outward::default() };
     let before = core::mem::replace(&mut thread.outward, now);
     held::let_in(thread);
-    let result = call();
-    thread.outward.is_done = !is_ended(&result);
+    let answer = call.make();
+    thread.outward.is_done = answer != ENDED;
+    if let Some(sort) = C::SORT
+        && answer != ENDED
+    {
+        keep(thread, sort, call, answer);
+    }
     held::let_in(thread);
     thread.outward = before;
-    result
+    answer
+}
+
+/// Recording: what came of the call, if that could have been something else.
+fn keep<C: Call>(thread: &mut Thread, sort: u8, call: &C, answer: i64) {
+    let mut found = Found::new();
+    thread.begin();
+    if call.tell(answer, &mut found) {
+        thread.came(sort, answer, found.bytes());
+    }
+    thread.rests().calls[usize::from(sort)] += 1;
+    thread.finish();
 }
 
 /// Recording: a handler has ended the call.

@@ -102,7 +102,7 @@ impl Reader {
                 self.chunk = Some(next);
             }
             self.next = match entry::read(&mut self.context, &mut self.rest) {
-                Ok(Some(Entry::Note(..) | Entry::Matches(_) | Entry::Unknown(_))) => continue,
+                Ok(Some(Entry::Note(..) | Entry::Matches(_) | Entry::Came(_) | Entry::Unknown(_))) => continue,
                 Ok(Some(entry)) if self.context.event <= self.total || entry.is_soft() => {
                     Some((self.context.event, entry))
                 }
@@ -123,7 +123,10 @@ impl Reader {
     /// What stands right behind the next entry, if it belongs to the same event and the same chunk.
     pub fn peek(&self) -> Option<Entry<'static>> {
         let (mut context, mut rest) = (self.context, self.rest);
-        let entry = entry::read(&mut context, &mut rest).ok().flatten();
+        let mut entry = entry::read(&mut context, &mut rest).ok().flatten();
+        while let Some(Entry::Came(_)) = entry {
+            entry = entry::read(&mut context, &mut rest).ok().flatten();
+        }
         entry.filter(|_| context.event == self.context.event)
     }
 

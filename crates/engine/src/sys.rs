@@ -178,6 +178,8 @@ calls! {
     lseek(fd, offset, whence) = SYS_lseek;
     /// Settings of a descriptor.
     fcntl(fd, what, argument) = SYS_fcntl;
+    /// Asks a device, or tells it something.
+    ioctl(fd, what, argument) = SYS_ioctl;
     /// Makes a descriptor lead where another one does.
     dup3(from, to, flags) = SYS_dup3;
     /// Reads from a socket, with descriptors.

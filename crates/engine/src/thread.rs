@@ -4,8 +4,9 @@
 //! outlives that thread, because destructors of thread-specific data still lock; it is used again once the kernel no
 //! longer knows the thread.
 
-use crate::contents::Records;
+use crate::came::Ahead;
 use crate::deadlock::{Holds, Want};
+use crate::entries::Entries;
 use crate::held::Held;
 use crate::jitter;
 use crate::lock::Lock;
@@ -21,7 +22,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
 use retake_tape::board::Row;
-use retake_tape::entry::Signal;
+use retake_tape::entry::{Signal, sort};
 use retake_tape::layout::ThreadHeader;
 
 /// Which short cut the surfaces may take without asking the engine.
@@ -55,6 +56,8 @@ pub struct Rests {
     yields: u32,
     /// Calls that wait for the outside and have returned.
     pub outward: u64,
+    /// Those whose outcome is kept, by [`sort`].
+    pub calls: [u64; sort::MANY],
 }
 
 impl Rests {
@@ -189,7 +192,11 @@ pub struct Thread {
     /// Messages that it asked for.
     pub messages: Messages,
     /// What it exchanged, in a replay alone.
-    pub records: Records,
+    pub records: Entries,
+    /// What came of its calls that wait for the outside (replay).
+    pub ahead: Ahead,
+    /// A child has its memory: what that does leaves no trace.
+    pub lends: bool,
     pub next: AtomicPtr<Thread>,
     /// 0: nobody's; 1: its function runs; 2: that has ended.
     pub in_use: AtomicU32,
@@ -413,7 +420,8 @@ unsafe fn blank(thread: *mut Thread) -> *mut Thread {
         (*thread).rich = Writer::new();
         (*thread).reader = Reader::new();
         (*thread).messages = Messages::new();
-        (*thread).records = Records::new();
+        (*thread).records = Entries::new();
+        (*thread).ahead = Ahead::new();
         (*thread).header = (&raw mut (*thread).spare_header).cast();
         (*thread).in_use.store(1, Release);
     }

@@ -93,6 +93,32 @@ fn others_work_on(session: &Session) -> bool {
     (others_work(session) - OTHERS.load(Relaxed)).abs() > WORK_NS
 }
 
+/// Nothing moves here: what the others have worked by then is remembered.
+fn remember_others(session: Option<&Session>) {
+    let moves = MOVES.load(Relaxed);
+    if let Some(session) = session.filter(|_| OTHERS_AT.swap(moves, Relaxed) != moves) {
+        OTHERS.store(others_work(session), Relaxed);
+    }
+}
+
+/// Whether nothing has moved for so long, neither here nor in another process, while nobody looks at this replay.
+pub fn is_still(ns: i64) -> bool {
+    let still = still_ns();
+    if still < ns / 2 {
+        return false;
+    }
+    let session = process::get().session();
+    remember_others(session);
+    if still < ns || is_debugged() {
+        return false;
+    }
+    if session.is_some_and(others_work_on) {
+        moved();
+        return false;
+    }
+    true
+}
+
 /// Called by a waiting thread now and then; ends the process if nothing can come any more.
 pub fn look(thread: &mut Thread, started: i64) {
     let now = sys::clock_ns(libc::CLOCK_MONOTONIC);
@@ -106,10 +132,7 @@ pub fn look(thread: &mut Thread, started: i64) {
         return;
     }
     let session = process::get().session();
-    let moves = MOVES.load(Relaxed);
-    if let Some(session) = session.filter(|_| OTHERS_AT.swap(moves, Relaxed) != moves) {
-        OTHERS.store(others_work(session), Relaxed);
-    }
+    remember_others(session);
     let mut someone_free = false;
     thread::each(|other| {
         let waits = other.waits.load(Acquire);

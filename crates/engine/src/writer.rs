@@ -3,6 +3,7 @@
 //! Entry, then `used`, then (by the caller) the thread's count. A chunk that is full is closed with its checksum and
 //! followed by a larger one.
 
+use crate::came::InVain;
 use crate::process;
 use crate::store::{Room, Store};
 use crate::sys;
@@ -27,6 +28,8 @@ pub struct Writer {
     pub polls_code: i64,
     pub polls_op: u8,
     pub polls_event: u64,
+    /// Calls that found nothing, written last.
+    pub in_vain: InVain,
     /// The rest of the block of matches that is being filled; null if there is none in this chunk.
     pub block: *mut u8,
     pub block_end: *mut u8,
@@ -46,6 +49,7 @@ impl Writer {
             polls_code: 0,
             polls_op: 0,
             polls_event: 0,
+            in_vain: InVain::new(),
             block: null_mut(),
             block_end: null_mut(),
         }

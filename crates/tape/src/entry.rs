@@ -43,6 +43,23 @@ mod kind {
     pub const NOTE: u8 = 0x41;
     pub const MATCHES: u8 = 0x42;
     pub const OUTWARD: u8 = 0x43;
+    pub const CAME: u8 = 0x44;
+}
+
+/// Sorts of calls that wait for the outside and whose outcome is kept; those of each are counted by themselves.
+pub mod sort {
+    /// Bytes were taken from a file, a pipe or a socket.
+    pub const READ: u8 = 0;
+    /// Descriptors were looked at, or waited for.
+    pub const READY: u8 = 1;
+    /// A connection was taken.
+    pub const ACCEPT: u8 = 2;
+    /// A connection was made.
+    pub const CONNECT: u8 = 3;
+    /// Bytes were given.
+    pub const WRITE: u8 = 4;
+    /// How many there are.
+    pub const MANY: usize = 5;
 }
 
 /// Kinds of [`Entry::Note`].
@@ -103,6 +120,31 @@ pub struct Signal {
     pub releases: u64,
 }
 
+/// What came of a call that waits for the outside, where that could have been something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Came<'a> {
+    /// One of [`sort`].
+    pub sort: u8,
+    /// How many calls of that sort had returned since the last event.
+    pub call: u64,
+    /// So many in a row came out so; more than one only if they found nothing.
+    pub times: u32,
+    /// How many, or a negative reason.
+    pub answer: i64,
+    /// What of it was found, in the words of its sort.
+    pub found: &'a [u8],
+}
+
+impl Came<'_> {
+    /// The first call of its sort that is none of these.
+    pub fn behind(&self) -> u64 {
+        self.call.saturating_add(self.times.into())
+    }
+}
+
+/// Set in the byte of the sort if the number of times stands in the place of what was found, to be raised there.
+const REPEATS: u8 = 0x80;
+
 /// One entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry<'a> {
@@ -129,6 +171,8 @@ pub enum Entry<'a> {
     /// So many calls that wait for the outside had returned since the last event, and what comes next came inside of the one
     /// after them: before it had what it waited for, or behind that (soft).
     Outward { many: u64, is_behind: bool },
+    /// What came of a call that waits for the outside (soft).
+    Came(Came<'a>),
     /// Bytes that the call returned.
     Bytes(&'a [u8]),
     /// Something worth knowing that replay does not need (soft).
@@ -142,8 +186,8 @@ pub enum Entry<'a> {
 impl Entry<'_> {
     /// Whether the entry stands between events rather than for one.
     pub fn is_soft(&self) -> bool {
-        use Entry::{After, Clock, Matches, Note, Outward, Signal, Slept, Unknown};
-        let is_counted = matches!(self, After { .. } | Slept(_) | Outward { .. });
+        use Entry::{After, Came, Clock, Matches, Note, Outward, Signal, Slept, Unknown};
+        let is_counted = matches!(self, After { .. } | Slept(_) | Outward { .. } | Came(_));
         is_counted || matches!(self, Clock { .. } | Signal(_) | Note(..) | Matches(_) | Unknown(_))
     }
 }
@@ -304,6 +348,25 @@ pub mod write {
         unsafe { string(other(c, to, event, kind::OUTWARD), &word.to_le_bytes()) }
     }
 
+    /// If it found nothing, the last four bytes are how often, to be raised in place.
+    pub unsafe fn came(c: &mut Context, to: *mut u8, event: u64, came: Came<'_>) -> *mut u8 {
+        let is_nothing = came.found.is_empty();
+        let mut head = [0u8; 32];
+        let (start, times) = (head.as_mut_ptr(), came.times.to_le_bytes());
+        // SAFETY: the caller gives the room; the head takes two numbers of at most nine bytes, and a byte.
+        unsafe {
+            start.write(came.sort | if is_nothing { REPEATS } else { 0 });
+            let end = put_small(put_small(start.add(1), came.call), zigzag(came.answer));
+            let head = &head[..end as usize - start as usize];
+            let found = if is_nothing { &times } else { came.found };
+            let to = put(other(c, to, event, kind::CAME), (head.len() + found.len()) as u64);
+            core::ptr::copy_nonoverlapping(head.as_ptr(), to, head.len());
+            let to = to.add(head.len());
+            core::ptr::copy_nonoverlapping(found.as_ptr(), to, found.len());
+            to.add(found.len())
+        }
+    }
+
     unsafe fn string(to: *mut u8, bytes: &[u8]) -> *mut u8 {
         // SAFETY: the caller gives the room for the bytes, too.
         unsafe {
@@ -440,6 +503,20 @@ impl<'a> Cursor<'a> {
         Op::from_number(self.byte()?).ok_or(Garbled)
     }
 
+    /// All that is left is what came of a call.
+    fn came(mut self) -> Result<Came<'a>, Garbled> {
+        let sort = self.byte()?;
+        let came = Came { sort: sort & !REPEATS, call: self.number()?, times: 1, answer: self.signed()?, found: self.0 };
+        if usize::from(came.sort) >= sort::MANY {
+            return Err(Garbled);
+        }
+        if sort & REPEATS == 0 {
+            return Ok(came);
+        }
+        let times = u32::from_le_bytes(self.0.try_into().map_err(|_| Garbled)?);
+        Ok(Came { times, found: &[], ..came })
+    }
+
     fn other(&mut self, c: &mut Context) -> Result<Entry<'a>, Garbled> {
         Ok(match self.byte()? {
             kind::RESULT => Entry::Result(self.op()?, self.signed()?),
@@ -496,6 +573,10 @@ impl<'a> Cursor<'a> {
                 let word = u64::from_le_bytes(self.take(length)?.try_into().map_err(|_| Garbled)?);
                 Entry::Outward { many: word >> 1, is_behind: word & 1 != 0 }
             }
+            kind::CAME => {
+                let length = self.number()?;
+                Entry::Came(Cursor(self.take(length)?).came()?)
+            }
             newer @ 0x40.. => {
                 let length = self.number()?;
                 self.take(length)?;
@@ -517,6 +598,8 @@ mod tests {
         let is_just_behind = true;
         let (pid, value, sent_at) = (77, 1 << 60, 1 << 33);
         let signal = Signal { number: 14, code: -6, pid, value, sender: 4, sent_at, is_just_behind, releases: 5 };
+        let polled = Came { sort: sort::READY, call: 2, times: 1, answer: 1, found: &[0, 1] };
+        let in_vain = Came { sort: sort::READ, call: 1 << 40, times: 9, answer: -11, found: &[] };
         let start = room.as_mut_ptr();
         // SAFETY: the room is long enough for these few entries.
         let end = unsafe {
@@ -533,6 +616,8 @@ mod tests {
             to = write::after(&mut c, to, 15, 9, 3, 700);
             to = write::slept(&mut c, to, 15, 2);
             to = write::outward(&mut c, to, 15, 300, true);
+            to = write::came(&mut c, to, 15, polled);
+            to = write::came(&mut c, to, 15, in_vain);
             to = write::bytes(&mut c, to, 15, b"random");
             to = write::note(&mut c, to, 16, note::FILE, &[b"/etc/", b"hosts"]);
             write::matches(&mut c, to, 17, 5)
@@ -558,6 +643,8 @@ mod tests {
             (15, Entry::After { own: 9, thread: 3, uses: 700 }),
             (15, Entry::Slept(2)),
             (15, Entry::Outward { many: 300, is_behind: true }),
+            (15, Entry::Came(polled)),
+            (15, Entry::Came(in_vain)),
             (15, Entry::Bytes(b"random")),
             (16, Entry::Note(note::FILE, b"/etc/hosts")),
             (17, Entry::Matches(&[0; 5])),

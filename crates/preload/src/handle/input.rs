@@ -9,7 +9,7 @@ use crate::table::input::real;
 use core::ffi::CStr;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-use libc::{FILE, O_ACCMODE, O_WRONLY, c_char, c_int, mode_t, pid_t, sockaddr, socklen_t};
+use libc::{FILE, O_ACCMODE, O_WRONLY, c_char, c_int, mode_t, pid_t};
 use retake_engine::process::{self, mode};
 use retake_engine::store::Path;
 use retake_engine::{contents, thread, turn};
@@ -158,17 +158,17 @@ fn translate(path: &[u8], room: &mut [u8; LONGEST]) -> Option<()> {
 
 pub unsafe fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     // SAFETY: the program's arguments; so for the others.
-    unsafe { noted(path, flags, outward(|| by_path(path, |path| real::open(path, flags, mode)))) }
+    unsafe { noted(path, flags, outward(|| by_path(path, |path| real::open(path, flags, mode))) as c_int) }
 }
 
 pub unsafe fn open_2(path: *const c_char, flags: c_int) -> c_int {
     // SAFETY: as above.
-    unsafe { noted(path, flags, outward(|| by_path(path, |path| real::__open_2(path, flags)))) }
+    unsafe { noted(path, flags, outward(|| by_path(path, |path| real::__open_2(path, flags))) as c_int) }
 }
 
 pub unsafe fn openat(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     // SAFETY: as above.
-    unsafe { noted(path, flags, outward(|| by_path(path, |path| real::openat(dir, path, flags, mode)))) }
+    unsafe { noted(path, flags, outward(|| by_path(path, |path| real::openat(dir, path, flags, mode))) as c_int) }
 }
 
 unsafe fn stream_reads(how: *const c_char) -> bool {
@@ -198,24 +198,13 @@ pub unsafe fn freopen(path: *const c_char, how: *const c_char, f: *mut FILE) -> 
     }
 }
 
-pub unsafe fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
-    // SAFETY: as above.
-    let result = unsafe { real::connect(fd, to, length) };
+/// The program has tried to make a connection.
+pub fn note_connection() {
     note_once(note::SOCKET, b"a connection that the program made");
-    result
 }
 
-pub unsafe fn accept(fd: c_int, from: *mut sockaddr, length: *mut socklen_t) -> c_int {
-    // SAFETY: as above.
-    noted_accept(outward(|| unsafe { real::accept(fd, from, length) }))
-}
-
-pub unsafe fn accept4(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
-    // SAFETY: as above.
-    noted_accept(outward(|| unsafe { real::accept4(fd, from, length, flags) }))
-}
-
-fn noted_accept(fd: c_int) -> c_int {
+/// The program has taken a connection, or failed to.
+pub fn noted_accept(fd: c_int) -> c_int {
     if fd >= 0 {
         note_once(note::SOCKET, b"a connection that the program accepted");
     }

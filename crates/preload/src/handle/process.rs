@@ -37,11 +37,13 @@ pub extern "C" fn after_fork_in_parent() {
 
 /// After it, in the child.
 pub extern "C" fn after_fork_in_child() {
+    lend(false);
     if turn::is_in_library() {
         // A library's own helper (a daemon, say) is no part of the program.
         return process::leave();
     }
     process::forked();
+    crate::handle::ready::reset();
     crate::handle::stream::reset();
     crate::handle::mpi::requests::reset();
     crate::handle::mpi::full::underway::reset();
@@ -150,9 +152,18 @@ fn end_child(pid: pid_t) -> pid_t {
 /// The two halves of [`vfork`], called from its assembly.
 extern "C" fn before_vfork() {
     begin_child(|| {});
+    lend(true);
+}
+
+/// The calling thread's memory is its child's as well until that has a program of its own.
+fn lend(it_does: bool) {
+    if let Some(thread) = thread::current() {
+        thread.lends = it_does;
+    }
 }
 
 extern "C" fn after_vfork(pid: pid_t) -> pid_t {
+    lend(false);
     if pid < 0 {
         crate::errno::set(-pid);
     }

@@ -2,7 +2,7 @@
 
 use crate::errno;
 use crate::handle::input;
-use crate::handle::outward::outward;
+use crate::handle::reading;
 use crate::table::outward::real as real_outward;
 use crate::table::time::real;
 use core::mem::MaybeUninit;
@@ -150,20 +150,21 @@ fn is_random(fd: c_int, length: size_t) -> bool {
 }
 
 /// Reading waits for the outside, unless it is for random bytes.
-unsafe fn read_by(fd: c_int, to: *mut c_void, length: size_t, call: impl Fn() -> ssize_t) -> ssize_t {
-    if !is_random(fd, length) {
-        return outward(call);
-    }
-    // SAFETY: the program's buffer.
-    counted(unsafe { fill(to, length, || or_reason(call() as i64)) }) as ssize_t
-}
-
 pub unsafe fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t {
     // SAFETY: the program's arguments.
-    unsafe { read_by(fd, to, length, || real_outward::read(fd, to, length)) }
+    let read = |to, length| unsafe { real_outward::read(fd, to, length) };
+    if !is_random(fd, length) {
+        return reading::read_by(fd, to, length, read);
+    }
+    // SAFETY: the program's buffer.
+    counted(unsafe { fill(to, length, || or_reason(read(to, length) as i64)) }) as ssize_t
 }
 
 pub unsafe fn read_chk(fd: c_int, to: *mut c_void, length: size_t, room: size_t) -> ssize_t {
+    if length > room {
+        // SAFETY: the program's arguments; it does not return.
+        return unsafe { real_outward::__read_chk(fd, to, length, room) };
+    }
     // SAFETY: as above.
-    unsafe { read_by(fd, to, length, || real_outward::__read_chk(fd, to, length, room)) }
+    unsafe { read(fd, to, length) }
 }

@@ -246,13 +246,25 @@ unsafe fn sleep_until(
     if !valid {
         return call();
     }
-    step_back(thread);
+    step_back(thread, u64::MAX);
     thread.look_ahead();
     0
 }
 
-/// In a replay nobody sleeps for its own sake, but one that sleeps again and again, without an event, waits for somebody.
-fn step_back(thread: &mut Thread) {
+/// Replay: who has looked for something in vain, for `ns` at most, has let others run meanwhile. Who did not wait at all does
+/// not now.
+pub fn looked_in_vain(thread: &mut Thread, ns: i64) {
+    if process::get().has(flag::REAL_TIME) && ns > 0 {
+        sys::sleep_ns(ns as u64);
+    } else if ns > 0 {
+        thread.rests().yielded();
+        step_back(thread, ns as u64);
+    }
+}
+
+/// In a replay nobody sleeps for its own sake, but one that sleeps again and again, without an event, waits for somebody: `ns`
+/// at most.
+fn step_back(thread: &mut Thread, ns: u64) {
     let many = thread.rests().many();
     if many >= 20 {
         end::rests();
@@ -260,7 +272,7 @@ fn step_back(thread: &mut Thread) {
     if settled::is_on() {
         settled::rests(many);
         return if many > 2000 {
-            sys::sleep_ns(1_000_000)
+            sys::sleep_ns(ns.min(1_000_000))
         };
     }
     match many {
@@ -269,8 +281,8 @@ fn step_back(thread: &mut Thread) {
         2..20 => unsafe {
             sys::sched_yield();
         },
-        20..200 => sys::sleep_ns(50_000),
-        _ => sys::sleep_ns(1_000_000),
+        20..200 => sys::sleep_ns(ns.min(50_000)),
+        _ => sys::sleep_ns(ns.min(1_000_000)),
     }
 }
 
@@ -326,7 +338,7 @@ pub unsafe fn sched_yield() -> c_int {
         if baton::is_passed() {
             baton::rests_again();
         } else {
-            step_back(thread);
+            step_back(thread, u64::MAX);
         }
         return 0;
     }

@@ -1,6 +1,6 @@
 //! Inputs: not recorded, but told, so that nobody is surprised when one has changed.
 
-use crate::handle::input;
+use crate::handle::{connection, input};
 use libc::{FILE, c_char, c_int, mode_t, sockaddr, socklen_t};
 
 interpose! {
@@ -13,7 +13,7 @@ interpose! {
     Note fn fopen     (path: *const c_char, how: *const c_char) -> *mut FILE                            => input::fopen;
     Note fn fopen64   (path: *const c_char, how: *const c_char) -> *mut FILE                            => input::fopen;
     Note fn freopen   (path: *const c_char, how: *const c_char, f: *mut FILE) -> *mut FILE              => input::freopen;
-    Note fn connect   (fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int                      => input::connect;
-    Note fn accept    (fd: c_int, from: *mut sockaddr, length: *mut socklen_t) -> c_int                 => input::accept;
-    Note fn accept4   (fd: c_int, from: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int   => input::accept4;
+    Outward fn connect   (fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int                      => connection::connect;
+    Outward fn accept    (fd: c_int, from: *mut sockaddr, length: *mut socklen_t) -> c_int                 => connection::accept;
+    Outward fn accept4   (fd: c_int, from: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int   => connection::accept4;
 }

@@ -1,0 +1,373 @@
+//! Looking which descriptors are ready: in a replay those that were are waited for, and no others are told. If none was, it is
+//! not waited for the end of the time.
+
+use crate::handle::figures;
+use crate::handle::outward::{answer, kept, kept_with};
+use crate::handle::time;
+use crate::table::outward::real;
+use core::slice::from_raw_parts_mut;
+use libc::{
+    EINTR, POLLIN, POLLOUT, POLLPRI, c_int, epoll_event, fd_set, nfds_t, pollfd, sigset_t, size_t, timespec, timeval,
+};
+use retake_engine::came::Told;
+use retake_engine::descriptors::{self, Patience, Pause, Waited};
+use retake_engine::lock::Lock;
+use retake_engine::outward::{Call, Found, numbers};
+use retake_engine::{sys, thread};
+use retake_tape::entry::sort;
+
+const ENDED: i64 = -(EINTR as i64);
+const MS: i64 = 1_000_000;
+
+/// How long the caller waits at most; a negative number is for ever.
+fn of_timespec(time: *const timespec) -> i64 {
+    // SAFETY: the program's variable, if there is one.
+    unsafe { time.as_ref() }.map_or(-1, |time| time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec))
+}
+
+fn of_timeval(time: *const timeval) -> i64 {
+    // SAFETY: as above.
+    unsafe { time.as_ref() }.map_or(-1, |time| time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_usec * 1000))
+}
+
+/// `poll` and its relatives.
+struct Poll<F: FnMut() -> c_int> {
+    at: *mut pollfd,
+    many: usize,
+    ns: i64,
+    make: F,
+}
+
+impl<F: FnMut() -> c_int> Poll<F> {
+    fn all(&self) -> &mut [pollfd] {
+        // SAFETY: the program's list.
+        if self.many == 0 { &mut [] } else { unsafe { from_raw_parts_mut(self.at, self.many) } }
+    }
+}
+
+impl<F: FnMut() -> c_int> Call for Poll<F> {
+    const SORT: Option<u8> = Some(sort::READY);
+
+    fn make(&mut self) -> i64 {
+        answer((self.make)())
+    }
+
+    /// The place of each that is ready, and what it is ready for.
+    fn tell(&self, answer: i64, found: &mut Found) -> bool {
+        if answer > 0 {
+            for (place, one) in self.all().iter().enumerate().filter(|(_, one)| one.revents != 0) {
+                found.push(place as u64);
+                found.push(one.revents as u16 as u64);
+            }
+        }
+        answer >= 0
+    }
+
+    fn again(&mut self, told: &Told) -> i64 {
+        let Told::So(came) = told else { return self.make() };
+        let all = self.all();
+        let ready = || pairs(came.found).filter(|(place, _)| *place < self.many as u64);
+        for (place, found) in ready() {
+            let one = &all[place as usize];
+            if descriptors::wait(one.fd, one.events, found as i16, Patience::Endless) == Waited::Ended {
+                return ENDED;
+            }
+        }
+        all.iter_mut().for_each(|one| one.revents = 0);
+        for (place, found) in ready() {
+            all[place as usize].revents = found as i16;
+        }
+        in_vain(came.answer, self.ns);
+        ready().count() as i64
+    }
+}
+
+/// The numbers two by two.
+fn pairs(found: &[u8]) -> impl Iterator<Item = (u64, u64)> {
+    let mut all = numbers(found);
+    core::iter::from_fn(move || Some((all.next()?, all.next()?)))
+}
+
+/// Who looked in vain for so long lets others run.
+fn in_vain(answer: i64, ns: i64) {
+    if answer == 0
+        && let Some(thread) = thread::current()
+    {
+        time::looked_in_vain(thread, ns);
+    }
+}
+
+fn poll_by(at: *mut pollfd, many: nfds_t, ms: c_int, make: impl FnMut() -> c_int) -> c_int {
+    kept(Poll { at, many: many as usize, ns: i64::from(ms) * MS, make }) as c_int
+}
+
+pub unsafe fn poll(at: *mut pollfd, many: nfds_t, ms: c_int) -> c_int {
+    // SAFETY: the program's arguments; so for the others.
+    poll_by(at, many, ms, || unsafe { real::poll(at, many, ms) })
+}
+
+pub unsafe fn poll_chk(at: *mut pollfd, many: nfds_t, ms: c_int, room: size_t) -> c_int {
+    // SAFETY: as above.
+    poll_by(at, many, ms, || unsafe { real::__poll_chk(at, many, ms, room) })
+}
+
+pub unsafe fn ppoll(at: *mut pollfd, many: nfds_t, time: *const timespec, blocked: *const sigset_t) -> c_int {
+    // SAFETY: as above.
+    let make = || unsafe { real::ppoll(at, many, time, blocked) };
+    // SAFETY: as above.
+    unsafe { kept_with(blocked, Poll { at, many: many as usize, ns: of_timespec(time), make }) as c_int }
+}
+
+pub unsafe fn ppoll_chk(
+    at: *mut pollfd,
+    many: nfds_t,
+    time: *const timespec,
+    blocked: *const sigset_t,
+    room: size_t,
+) -> c_int {
+    // SAFETY: as above.
+    let make = || unsafe { real::__ppoll_chk(at, many, time, blocked, room) };
+    // SAFETY: as above.
+    unsafe { kept_with(blocked, Poll { at, many: many as usize, ns: of_timespec(time), make }) as c_int }
+}
+
+/// `select` and its relatives.
+struct Select<F: FnMut() -> c_int> {
+    many: usize,
+    sets: [*mut fd_set; 3],
+    ns: i64,
+    make: F,
+}
+
+/// What each set asks for.
+const ASKS: [i16; 3] = [POLLIN, POLLOUT, POLLPRI];
+
+impl<F: FnMut() -> c_int> Select<F> {
+    /// The words of a set that count.
+    fn words(&self, set: usize) -> &mut [u64] {
+        let at = self.sets[set].cast::<u64>();
+        // SAFETY: the program's set, which has so many descriptors.
+        if at.is_null() { &mut [] } else { unsafe { from_raw_parts_mut(at, self.many.div_ceil(64)) } }
+    }
+}
+
+impl<F: FnMut() -> c_int> Call for Select<F> {
+    const SORT: Option<u8> = Some(sort::READY);
+
+    fn make(&mut self) -> i64 {
+        answer((self.make)())
+    }
+
+    /// Each descriptor that is ready, and in which set.
+    fn tell(&self, answer: i64, found: &mut Found) -> bool {
+        for set in (0..3).filter(|_| answer > 0) {
+            for (at, word) in self.words(set).iter().enumerate() {
+                let mut left = *word;
+                while left != 0 {
+                    found.push((at as u64 * 64 + u64::from(left.trailing_zeros())) << 2 | set as u64);
+                    left &= left - 1;
+                }
+            }
+        }
+        answer >= 0
+    }
+
+    fn again(&mut self, told: &Told) -> i64 {
+        let Told::So(came) = told else { return self.make() };
+        let ready = || {
+            let all = numbers(came.found).map(|number| ((number >> 2) as usize, number as usize & 3));
+            all.filter(|(fd, set)| *set < 3 && fd / 64 < self.words(*set).len())
+        };
+        for (fd, set) in ready() {
+            if descriptors::wait(fd as c_int, ASKS[set], 0, Patience::Endless) == Waited::Ended {
+                return ENDED;
+            }
+        }
+        (0..3).for_each(|set| self.words(set).fill(0));
+        for (fd, set) in ready() {
+            self.words(set)[fd / 64] |= 1 << (fd % 64);
+        }
+        in_vain(came.answer, self.ns);
+        ready().count() as i64
+    }
+}
+
+/// How much of the time is left is written there.
+pub unsafe fn select(
+    many: c_int,
+    read: *mut fd_set,
+    write: *mut fd_set,
+    except: *mut fd_set,
+    time: *mut timeval,
+) -> c_int {
+    // SAFETY: as above.
+    let make = || unsafe { real::select(many, read, write, except, time) };
+    let (sets, ns) = ([read, write, except], of_timeval(time));
+    let result = kept(Select { many: many.max(0) as usize, sets, ns, make });
+    // SAFETY: as above.
+    unsafe { figures::keep(time) };
+    result as c_int
+}
+
+pub unsafe fn pselect(
+    many: c_int,
+    read: *mut fd_set,
+    write: *mut fd_set,
+    except: *mut fd_set,
+    time: *const timespec,
+    blocked: *const sigset_t,
+) -> c_int {
+    // SAFETY: as above.
+    let make = || unsafe { real::pselect(many, read, write, except, time, blocked) };
+    let (sets, ns) = ([read, write, except], of_timespec(time));
+    // SAFETY: as above.
+    unsafe { kept_with(blocked, Select { many: many.max(0) as usize, sets, ns, make }) as c_int }
+}
+
+/// `epoll_wait` and its relatives.
+struct Epoll<F: FnMut() -> c_int> {
+    set: c_int,
+    to: *mut epoll_event,
+    room: usize,
+    ns: i64,
+    make: F,
+    /// So many were found again.
+    done: usize,
+}
+
+impl<F: FnMut() -> c_int> Call for Epoll<F> {
+    const SORT: Option<u8> = Some(sort::READY);
+
+    fn make(&mut self) -> i64 {
+        answer((self.make)())
+    }
+
+    /// What the program calls each that is ready, and what it is ready for.
+    fn tell(&self, answer: i64, found: &mut Found) -> bool {
+        for at in 0..usize::try_from(answer).unwrap_or(0) {
+            // SAFETY: the kernel has filled so many.
+            let event = unsafe { self.to.add(at).read_unaligned() };
+            found.push(event.u64);
+            found.push(event.events.into());
+        }
+        answer >= 0
+    }
+
+    fn again(&mut self, told: &Told) -> i64 {
+        let Told::So(came) = told else { return self.make() };
+        for (name, events) in pairs(came.found).take(self.room).skip(self.done) {
+            match WAITING.find(self.set, name, events as u32) {
+                Waited::Ready => {}
+                Waited::Ended => return ENDED,
+                Waited::InVain if self.done > 0 => return self.done as i64,
+                Waited::InVain => return self.make(),
+            }
+            // SAFETY: the program's room.
+            unsafe { self.to.add(self.done).write_unaligned(epoll_event { events: events as u32, u64: name }) };
+            self.done += 1;
+        }
+        in_vain(came.answer, self.ns);
+        self.done as i64
+    }
+}
+
+/// What the kernel has told of sets, which it may not tell again, and whose turn has not come.
+struct Waiting {
+    lock: Lock,
+    events: core::cell::UnsafeCell<[(c_int, u64, u32); Waiting::MANY]>,
+}
+
+// SAFETY: used under the lock.
+unsafe impl Sync for Waiting {}
+
+static WAITING: Waiting =
+    Waiting { lock: Lock::new(), events: core::cell::UnsafeCell::new([(-1, 0, 0); Waiting::MANY]) };
+
+impl Waiting {
+    const MANY: usize = 256;
+    const AT_ONCE: usize = 16;
+    const LOOK_MS: usize = 50;
+
+    fn with<R>(&self, body: impl FnOnce(&mut [(c_int, u64, u32); Waiting::MANY]) -> R) -> R {
+        // SAFETY: one at a time.
+        self.lock.with(|| body(unsafe { &mut *self.events.get() }))
+    }
+
+    fn put(&self, set: c_int, name: u64, events: u32) {
+        self.with(|all| {
+            let same = all.iter().position(|one| (one.0, one.1) == (set, name));
+            if let Some(at) = same.or_else(|| all.iter().position(|one| one.0 == -1)) {
+                let before = if same.is_some() { all[at].2 } else { 0 };
+                all[at] = (set, name, before | events);
+            }
+        });
+    }
+
+    /// Takes it out if it has come.
+    fn take(&self, set: c_int, name: u64, events: u32) -> bool {
+        self.with(|all| {
+            let it = all.iter_mut().find(|one| (one.0, one.1) == (set, name) && one.2 & events == events);
+            it.map(|one| *one = (-1, 0, 0)).is_some()
+        })
+    }
+
+    /// Waits until `name` of `set` is ready for `events`.
+    fn find(&self, set: c_int, name: u64, events: u32) -> Waited {
+        let mut pause = Pause::new(Patience::Limited);
+        while !self.take(set, name, events) {
+            let mut room = [epoll_event { events: 0, u64: 0 }; Waiting::AT_ONCE];
+            // SAFETY: room of ours.
+            let answer = unsafe {
+                sys::epoll_wait(set as usize, room.as_mut_ptr() as usize, Waiting::AT_ONCE, Waiting::LOOK_MS)
+            };
+            if sys::error(answer) == Some(EINTR) {
+                return Waited::Ended;
+            }
+            let many = answer.max(0) as usize;
+            for event in &room[..many] {
+                self.put(set, event.u64, event.events);
+            }
+            let is_it = |event: &epoll_event| event.u64 == name && event.events & events == events;
+            if !room[..many].iter().any(is_it) && !pause.goes_on(many > 0 || answer < 0) {
+                if let Some(thread) = thread::current() {
+                    thread.is_lost();
+                }
+                return Waited::InVain;
+            }
+        }
+        Waited::Ready
+    }
+}
+
+/// In a forked child nobody looks.
+pub fn reset() {
+    WAITING.lock.reset();
+}
+
+pub unsafe fn epoll_wait(set: c_int, to: *mut epoll_event, many: c_int, ms: c_int) -> c_int {
+    // SAFETY: as above.
+    let make = || unsafe { real::epoll_wait(set, to, many, ms) };
+    kept(Epoll { set, to, room: many.max(0) as usize, ns: i64::from(ms) * MS, make, done: 0 }) as c_int
+}
+
+pub unsafe fn epoll_pwait(set: c_int, to: *mut epoll_event, many: c_int, ms: c_int, blocked: *const sigset_t) -> c_int {
+    // SAFETY: as above.
+    let make = || unsafe { real::epoll_pwait(set, to, many, ms, blocked) };
+    let call = Epoll { set, to, room: many.max(0) as usize, ns: i64::from(ms) * MS, make, done: 0 };
+    // SAFETY: as above.
+    unsafe { kept_with(blocked, call) as c_int }
+}
+
+pub unsafe fn epoll_pwait2(
+    set: c_int,
+    to: *mut epoll_event,
+    many: c_int,
+    time: *const timespec,
+    blocked: *const sigset_t,
+) -> c_int {
+    // SAFETY: as above.
+    let make = || unsafe { real::epoll_pwait2(set, to, many, time, blocked) };
+    let call = Epoll { set, to, room: many.max(0) as usize, ns: of_timespec(time), make, done: 0 };
+    // SAFETY: as above.
+    unsafe { kept_with(blocked, call) as c_int }
+}
