@@ -182,6 +182,9 @@ fn came(came: &Came<'_>) -> String {
         sort::WRITE => "a write",
         _ => "a call",
     };
+    if came.sort == sort::TURN {
+        return format!("came to where processes meet when {} had been there", count(came.answer as u64, "other"));
+    }
     let answer = match (came.sort, came.answer) {
         (_, reason @ ..0) => format!("failed: {}", std::io::Error::from_raw_os_error(reason.unsigned_abs() as i32)),
         (sort::READY, 0) => "found none ready".into(),

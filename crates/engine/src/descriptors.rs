@@ -12,7 +12,7 @@ pub enum Waited {
     Ready,
     /// A signal has come.
     Ended,
-    /// Nothing moves any more, and it has not come.
+    /// It does not come: nothing moves any more, or there is no such descriptor.
     InVain,
 }
 
@@ -44,7 +44,8 @@ pub fn wait(fd: c_int, events: i16, wanted: i16, patience: Patience) -> Waited {
         if answer > 0 && one.revents & wanted == wanted {
             return Waited::Ready;
         }
-        if !pause.goes_on(answer > 0) {
+        // What is closed cannot be asked.
+        if one.revents & libc::POLLNVAL != 0 || !pause.goes_on(answer > 0) {
             return Waited::InVain;
         }
     }

@@ -29,6 +29,7 @@ pub mod outside;
 pub mod outward;
 pub mod park;
 pub mod pids;
+pub mod places;
 pub mod process;
 pub mod ranks;
 pub mod reader;

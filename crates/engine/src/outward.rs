@@ -158,12 +158,26 @@ fn with_places<C: Call>(thread: &mut Thread, call: &mut C) -> i64 {
 /// Recording: what came of the call, if that could have been something else.
 fn keep<C: Call>(thread: &mut Thread, sort: u8, call: &C, answer: i64) {
     let mut found = Found::new();
-    thread.begin();
     if call.tell(answer, &mut found) {
+        thread.begin();
         thread.came(sort, answer, found.bytes());
+        thread.finish();
     }
     thread.rests().calls[usize::from(sort)] += 1;
-    thread.finish();
+}
+
+/// Makes a call that gives something to the outside: it is no place for handlers.
+pub fn give<C: Call>(call: &mut C) -> i64 {
+    let (Some(sort), Some(thread)) = (C::SORT, turn::enter().filter(|thread| !thread.lends)) else {
+        return call.make();
+    };
+    if turn::recording() {
+        let answer = call.make();
+        keep(thread, sort, call, answer);
+        return answer;
+    }
+    let told = thread.told_of(sort);
+    call.again(&told)
 }
 
 /// Recording: a handler has ended the call.

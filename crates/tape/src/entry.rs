@@ -58,8 +58,10 @@ pub mod sort {
     pub const CONNECT: u8 = 3;
     /// Bytes were given.
     pub const WRITE: u8 = 4;
+    /// Not a call, but its turn at a place where processes meet: the answer is how often somebody had been there.
+    pub const TURN: u8 = 5;
     /// How many there are.
-    pub const MANY: usize = 5;
+    pub const MANY: usize = 6;
 }
 
 /// Kinds of [`Entry::Note`].
@@ -506,7 +508,8 @@ impl<'a> Cursor<'a> {
     /// All that is left is what came of a call.
     fn came(mut self) -> Result<Came<'a>, Garbled> {
         let sort = self.byte()?;
-        let came = Came { sort: sort & !REPEATS, call: self.number()?, times: 1, answer: self.signed()?, found: self.0 };
+        let came =
+            Came { sort: sort & !REPEATS, call: self.number()?, times: 1, answer: self.signed()?, found: self.0 };
         if usize::from(came.sort) >= sort::MANY {
             return Err(Garbled);
         }

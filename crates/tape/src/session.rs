@@ -194,6 +194,24 @@ pub struct Session {
     pub waiting_tids: [AtomicU32; WATCHED],
     /// The process that the command line asks where it waits; 0 once it has said so (replay).
     pub asked: AtomicU32,
+    /// What processes meet at outside of memory.
+    pub places: [Place; PLACES],
+}
+
+/// Places whose order is kept.
+pub const PLACES: usize = 256;
+
+/// Somewhere outside of memory where processes meet: an address that is connected to.
+#[repr(C)]
+pub struct Place {
+    /// What it is, in this run; 0: nothing yet.
+    pub key: AtomicU64,
+    /// The thread that is there, or 0 (recording).
+    pub holder: AtomicU32,
+    /// The thread that was there last (recording).
+    pub last: AtomicU32,
+    /// How often somebody was there.
+    pub version: AtomicU64,
 }
 
 /// Names of hosts on which tasks may be spawned, one on each line.

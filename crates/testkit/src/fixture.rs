@@ -7,7 +7,7 @@
 //! //@ covers: pthread_spin_lock pthread_spin_unlock
 //! //@ ends: 134
 //! ```
-//! `ends` is the exit status, or 128 and the signal; 0 when it is left out. `args` are handed to the program. A fixture
+//! Several may stand on one line. `ends` is the exit status, or 128 and the signal; 0 when it is left out. `args` are handed to the program. A fixture
 //! for MPI says how many `ranks` it has, and perhaps for which libraries `only` it is. One with a bug has a schedule by which
 //! it `fails`.
 
@@ -70,7 +70,8 @@ impl Fixture {
             only: Vec::new(),
             fails: String::new(),
         };
-        for line in text.lines().filter_map(|line| line.strip_prefix("//@ ")) {
+        let lines = text.lines().filter(|line| line.starts_with("//@ "));
+        for line in lines.flat_map(|line| line.split("//@ ").skip(1)) {
             let (key, value) = line.split_once(':').ok_or_else(|| format!("no colon in `//@ {line}`"))?;
             let words = || value.split_whitespace().map(str::to_string).collect();
             match key.trim() {

@@ -3,10 +3,13 @@
 use crate::handle::input;
 use crate::handle::outward::{answer, kept};
 use crate::table::input::real;
-use libc::{EAGAIN, ECONNREFUSED, EINPROGRESS, EINTR, EISCONN, ENOENT, POLLIN, c_int, sockaddr, socklen_t};
+use libc::{
+    EAGAIN, ECONNREFUSED, EINPROGRESS, EINTR, EISCONN, ENOENT, POLLIN, POLLOUT, c_int, pollfd, sockaddr, socklen_t,
+};
 use retake_engine::came::Told;
 use retake_engine::descriptors::{self, Patience, Pause, Waited};
-use retake_engine::outward::{Call, Found};
+use retake_engine::outward::{Call, Found, numbers};
+use retake_engine::{places, sys, turn};
 use retake_tape::entry::sort;
 
 const fn reason(errno: c_int) -> i64 {
@@ -55,33 +58,83 @@ pub unsafe fn accept4(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, fl
     input::noted_accept(kept(Accept(fd, || unsafe { real::accept4(fd, from, length, flags) })) as c_int)
 }
 
-struct Connect<F: FnMut() -> c_int>(F);
+struct Connect<F: FnMut() -> c_int> {
+    fd: c_int,
+    call: F,
+    /// The address, if processes of this machine meet there.
+    place: Option<u64>,
+}
+
+const IN_PROGRESS: i64 = reason(EINPROGRESS);
+const REFUSED: i64 = reason(ECONNREFUSED);
+
+/// How it stands with a connection that is not waited for. On one machine that is known at once.
+#[derive(Clone, Copy, PartialEq)]
+enum Stands {
+    Open = 0,
+    Made = 1,
+    Failed = 2,
+}
+
+fn stands(fd: c_int) -> Stands {
+    let mut one = pollfd { fd, events: POLLOUT, revents: 0 };
+    // SAFETY: a structure of ours.
+    unsafe { sys::poll(&raw mut one as usize, 1, 0) };
+    match one.revents {
+        0 => Stands::Open,
+        POLLOUT => Stands::Made,
+        _ => Stands::Failed,
+    }
+}
 
 impl<F: FnMut() -> c_int> Call for Connect<F> {
     const SORT: Option<u8> = Some(sort::CONNECT);
 
+    /// Who connects first is accepted first.
     fn make(&mut self) -> i64 {
-        answer((self.0)())
+        let fd = self.fd;
+        let mut call = || answer((self.call)());
+        match (turn::enter(), self.place) {
+            (Some(thread), Some(key)) if turn::recording() => places::record(thread, key, call, |answer| {
+                *answer == 0 || *answer == IN_PROGRESS && stands(fd) == Stands::Made
+            }),
+            _ => call(),
+        }
     }
 
-    fn tell(&self, answer: i64, _: &mut Found) -> bool {
+    fn tell(&self, answer: i64, found: &mut Found) -> bool {
+        if answer == IN_PROGRESS && self.place.is_some() {
+            found.push(stands(self.fd) as u64);
+        }
         answer < 0
     }
 
-    /// Whoever listens may not do so yet.
     fn again(&mut self, told: &Told) -> i64 {
-        const REFUSED: i64 = reason(ECONNREFUSED);
+        let wanted = match told {
+            Told::Nothing => return self.make(),
+            Told::Plain => 0,
+            Told::So(came) if came.answer != IN_PROGRESS => return came.answer,
+            Told::So(came) if numbers(came.found).next() == Some(Stands::Failed as u64) => return REFUSED,
+            Told::So(_) => IN_PROGRESS,
+        };
+        let answer = match (turn::enter(), self.place) {
+            (Some(thread), Some(key)) => places::replay(thread, key, || self.until_made()),
+            _ => self.until_made(),
+        };
+        if answer == 0 { wanted } else { answer }
+    }
+}
+
+impl<F: FnMut() -> c_int> Connect<F> {
+    /// Whoever listens may not do so yet.
+    fn until_made(&mut self) -> i64 {
         const NOT_THERE: i64 = reason(ENOENT);
         const CONNECTED: i64 = reason(EISCONN);
-        match told {
-            Told::Plain => {}
-            Told::So(came) if came.answer != reason(EINPROGRESS) => return came.answer,
-            _ => return self.make(),
-        }
         let mut pause = Pause::new(Patience::Limited);
         let mut is_first = true;
         loop {
-            match self.make() {
+            match answer((self.call)()) {
+                IN_PROGRESS if self.has_failed() && pause.goes_on(true) => {}
                 REFUSED | NOT_THERE | IN_VAIN if pause.goes_on(true) => {}
                 CONNECTED if !is_first => return 0,
                 answer => return answer,
@@ -89,11 +142,41 @@ impl<F: FnMut() -> c_int> Call for Connect<F> {
             is_first = false;
         }
     }
+
+    /// Whether one that is not waited for has failed by now. The next call says so, and the one behind it tries again.
+    fn has_failed(&self) -> bool {
+        self.place.is_some() && stands(self.fd) == Stands::Failed
+    }
+}
+
+/// What names the address among those at which processes of this machine meet.
+unsafe fn place_of(to: *const sockaddr, length: socklen_t) -> Option<u64> {
+    const LOOPBACK: u8 = 127;
+    // SAFETY: the program's address, which is as long as it says.
+    unsafe {
+        let bytes = core::slice::from_raw_parts(to.cast::<u8>(), length as usize);
+        let hash = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+        };
+        match c_int::from((*to).sa_family) {
+            libc::AF_INET if bytes.get(4) == Some(&LOOPBACK) || bytes.get(4..8) == Some(&[0; 4]) => {
+                Some(hash(&bytes[2..4]))
+            }
+            libc::AF_INET6 if bytes.get(8..23) == Some(&[0; 15]) => Some(hash(&bytes[2..4])),
+            libc::AF_UNIX => Some(hash(bytes)),
+            _ => None,
+        }
+    }
 }
 
 pub unsafe fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
     // SAFETY: as above.
-    let result = kept(Connect(|| unsafe { real::connect(fd, to, length) }));
+    let place = if to.is_null() || length < 2 { None } else { unsafe { place_of(to, length) } };
+    // SAFETY: as above.
+    let call = || unsafe { real::connect(fd, to, length) };
+    let result = kept(Connect { fd, call, place });
     input::note_connection();
     result as c_int
 }

@@ -176,26 +176,28 @@ unsafe fn stream_reads(how: *const c_char) -> bool {
     unsafe { *how as u8 == b'r' }
 }
 
-pub unsafe fn fopen(path: *const c_char, how: *const c_char) -> *mut FILE {
-    // SAFETY: as above.
+/// The program has opened `path` as a stream.
+unsafe fn noted_stream(path: *const c_char, how: *const c_char, f: *mut FILE) -> *mut FILE {
+    // SAFETY: the program's strings, which were just used.
     unsafe {
-        let f = by_path(path, |path| real::fopen(path, how));
-        if !f.is_null() && stream_reads(how) {
+        if f.is_null() || path.is_null() || !stream_reads(how) {
+        } else if random::is_device(CStr::from_ptr(path).to_bytes()) {
+            random::opened_stream(f);
+        } else {
             note_file(path);
         }
-        f
     }
+    f
+}
+
+pub unsafe fn fopen(path: *const c_char, how: *const c_char) -> *mut FILE {
+    // SAFETY: as above.
+    unsafe { noted_stream(path, how, by_path(path, |path| real::fopen(path, how))) }
 }
 
 pub unsafe fn freopen(path: *const c_char, how: *const c_char, f: *mut FILE) -> *mut FILE {
     // SAFETY: as above.
-    unsafe {
-        let f = by_path(path, |path| real::freopen(path, how, f));
-        if !f.is_null() && stream_reads(how) {
-            note_file(path);
-        }
-        f
-    }
+    unsafe { noted_stream(path, how, by_path(path, |path| real::freopen(path, how, f))) }
 }
 
 /// The program has tried to make a connection.

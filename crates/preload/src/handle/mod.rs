@@ -38,6 +38,7 @@ pub mod sync;
 pub mod thread;
 pub mod time;
 pub mod wait;
+pub mod writing;
 
 use libc::{c_int, c_void};
 

@@ -20,7 +20,7 @@ pub fn answer_long(result: libc::ssize_t) -> i64 {
 }
 
 /// What libc returns for such an answer; the reason goes where it belongs.
-fn returned(answer: i64) -> i64 {
+pub fn returned(answer: i64) -> i64 {
     if answer >= 0 {
         return answer;
     }

@@ -3,12 +3,13 @@
 use crate::errno;
 use crate::handle::input;
 use crate::handle::reading;
+use crate::table::input::real as real_input;
 use crate::table::outward::real as real_outward;
 use crate::table::time::real;
 use core::mem::MaybeUninit;
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-use libc::{c_int, c_uint, c_void, size_t, ssize_t};
+use core::sync::atomic::{AtomicU64, AtomicUsize};
+use libc::{FILE, c_int, c_uint, c_void, size_t, ssize_t};
 use retake_engine::report;
 use retake_engine::sys;
 use retake_engine::turn;
@@ -125,6 +126,28 @@ pub fn opened(fd: c_int) {
 
 fn cell_of(fd: c_int) -> Option<(&'static AtomicU64, u64)> {
     DEVICES.get(usize::try_from(fd).ok()? / 64).map(|cell| (cell, 1 << (fd % 64)))
+}
+
+/// Streams that may be such devices: so far none, or the last one that was opened.
+static STREAM: AtomicUsize = AtomicUsize::new(0);
+
+/// `f` was opened as such a device.
+pub fn opened_stream(f: *mut FILE) {
+    STREAM.store(f.addr(), Relaxed);
+    // SAFETY: the program's stream, which was just opened.
+    opened(unsafe { libc::fileno(f) });
+}
+
+pub unsafe fn fread(to: *mut c_void, size: size_t, many: size_t, f: *mut FILE) -> size_t {
+    // SAFETY: the program's arguments; so for the others.
+    let read = || unsafe { real_input::fread(to, size, many, f) };
+    let length = size.saturating_mul(many);
+    // SAFETY: as above.
+    if STREAM.load(Relaxed) != f.addr() || length == 0 || !is_random(unsafe { libc::fileno(f) }, length) {
+        return read();
+    }
+    // SAFETY: as above.
+    unsafe { fill(to, length, || (read() * size) as i64) as size_t / size }
 }
 
 /// Whether `fd` gives random bytes that are kept.

@@ -59,13 +59,10 @@ impl<F: Fill> Call for Reading<F> {
         if wanted == IN_VAIN {
             return wanted;
         }
-        // The end, and what is wrong, come by themselves.
         let wanted = usize::try_from(wanted).unwrap_or(0).min(fill.length());
-        if wanted == 0 {
-            return fill.whole();
-        }
         loop {
-            match fill.piece(*got, wanted - *got) {
+            // The end, and what is wrong, come by themselves.
+            match if wanted == 0 { fill.whole() } else { fill.piece(*got, wanted - *got) } {
                 IN_VAIN => match descriptors::wait(fill.fd(), POLLIN, 0, Patience::Endless) {
                     Waited::Ended => return ENDED,
                     _ => continue,

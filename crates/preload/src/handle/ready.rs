@@ -5,6 +5,7 @@ use crate::handle::figures;
 use crate::handle::outward::{answer, kept, kept_with};
 use crate::handle::time;
 use crate::table::outward::real;
+use core::cell::UnsafeCell;
 use core::slice::from_raw_parts_mut;
 use libc::{
     EINTR, POLLIN, POLLOUT, POLLPRI, c_int, epoll_event, fd_set, nfds_t, pollfd, sigset_t, size_t, timespec, timeval,
@@ -13,6 +14,7 @@ use retake_engine::came::Told;
 use retake_engine::descriptors::{self, Patience, Pause, Waited};
 use retake_engine::lock::Lock;
 use retake_engine::outward::{Call, Found, numbers};
+use retake_engine::process::{self, mode};
 use retake_engine::{sys, thread};
 use retake_tape::entry::sort;
 
@@ -27,7 +29,8 @@ fn of_timespec(time: *const timespec) -> i64 {
 
 fn of_timeval(time: *const timeval) -> i64 {
     // SAFETY: as above.
-    unsafe { time.as_ref() }.map_or(-1, |time| time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_usec * 1000))
+    unsafe { time.as_ref() }
+        .map_or(-1, |time| time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_usec * 1000))
 }
 
 /// `poll` and its relatives.
@@ -253,10 +256,11 @@ impl<F: FnMut() -> c_int> Call for Epoll<F> {
         answer >= 0
     }
 
+    /// The kernel is asked for the descriptors themselves: it tells of a change only once, and here several may be one.
     fn again(&mut self, told: &Told) -> i64 {
         let Told::So(came) = told else { return self.make() };
         for (name, events) in pairs(came.found).take(self.room).skip(self.done) {
-            match WAITING.find(self.set, name, events as u32) {
+            match MEMBERS.wait(self.set, name, events as u32) {
                 Waited::Ready => {}
                 Waited::Ended => return ENDED,
                 Waited::InVain if self.done > 0 => return self.done as i64,
@@ -271,77 +275,108 @@ impl<F: FnMut() -> c_int> Call for Epoll<F> {
     }
 }
 
-/// What the kernel has told of sets, which it may not tell again, and whose turn has not come.
-struct Waiting {
+/// What is in sets of descriptors (replay).
+struct Members {
     lock: Lock,
-    events: core::cell::UnsafeCell<[(c_int, u64, u32); Waiting::MANY]>,
+    all: UnsafeCell<[Member; Members::MANY]>,
 }
 
+/// A descriptor in a set, and what the program calls it there.
+#[derive(Clone, Copy, PartialEq)]
+struct Member {
+    set: c_int,
+    fd: c_int,
+    name: u64,
+}
+
+const NOBODY: Member = Member { set: -1, fd: -1, name: 0 };
+
 // SAFETY: used under the lock.
-unsafe impl Sync for Waiting {}
+unsafe impl Sync for Members {}
 
-static WAITING: Waiting =
-    Waiting { lock: Lock::new(), events: core::cell::UnsafeCell::new([(-1, 0, 0); Waiting::MANY]) };
+static MEMBERS: Members = Members { lock: Lock::new(), all: UnsafeCell::new([NOBODY; Members::MANY]) };
 
-impl Waiting {
-    const MANY: usize = 256;
-    const AT_ONCE: usize = 16;
-    const LOOK_MS: usize = 50;
+impl Members {
+    const MANY: usize = 2048;
 
-    fn with<R>(&self, body: impl FnOnce(&mut [(c_int, u64, u32); Waiting::MANY]) -> R) -> R {
+    /// No handler comes in between, who might look, too.
+    fn with<R>(&self, body: impl FnOnce(&mut [Member; Members::MANY]) -> R) -> R {
+        let mut thread = thread::current();
+        if let Some(thread) = &mut thread {
+            thread.begin();
+        }
         // SAFETY: one at a time.
-        self.lock.with(|| body(unsafe { &mut *self.events.get() }))
+        let result = self.lock.with(|| body(unsafe { &mut *self.all.get() }));
+        if let Some(thread) = thread {
+            thread.finish();
+        }
+        result
     }
 
-    fn put(&self, set: c_int, name: u64, events: u32) {
+    /// The descriptor is called so in the set, or is no longer in it.
+    fn put(&self, set: c_int, fd: c_int, name: Option<u64>) {
         self.with(|all| {
-            let same = all.iter().position(|one| (one.0, one.1) == (set, name));
-            if let Some(at) = same.or_else(|| all.iter().position(|one| one.0 == -1)) {
-                let before = if same.is_some() { all[at].2 } else { 0 };
-                all[at] = (set, name, before | events);
+            let same = all.iter().position(|member| (member.set, member.fd) == (set, fd));
+            let free = || all.iter().position(|member| *member == NOBODY);
+            if let Some(at) = same.or_else(free) {
+                all[at] = name.map_or(NOBODY, |name| Member { set, fd, name });
             }
         });
     }
 
-    /// Takes it out if it has come.
-    fn take(&self, set: c_int, name: u64, events: u32) -> bool {
+    /// The first behind `from` that is called so in the set.
+    fn next(&self, from: usize, set: c_int, name: u64) -> Option<(usize, c_int)> {
         self.with(|all| {
-            let it = all.iter_mut().find(|one| (one.0, one.1) == (set, name) && one.2 & events == events);
-            it.map(|one| *one = (-1, 0, 0)).is_some()
+            let at = (from..all.len()).find(|at| (all[*at].set, all[*at].name) == (set, name))?;
+            Some((at, all[at].fd))
         })
     }
 
-    /// Waits until `name` of `set` is ready for `events`.
-    fn find(&self, set: c_int, name: u64, events: u32) -> Waited {
-        let mut pause = Pause::new(Patience::Limited);
-        while !self.take(set, name, events) {
-            let mut room = [epoll_event { events: 0, u64: 0 }; Waiting::AT_ONCE];
-            // SAFETY: room of ours.
-            let answer = unsafe {
-                sys::epoll_wait(set as usize, room.as_mut_ptr() as usize, Waiting::AT_ONCE, Waiting::LOOK_MS)
+    /// Waits until one that is called so is ready for `events`. In vain if nobody is.
+    fn wait(&self, set: c_int, name: u64, events: u32) -> Waited {
+        let wanted = (events & EVENTS) as i16;
+        let mut pause = Pause::new(Patience::Endless);
+        let Some(first) = self.next(0, set, name) else { return Waited::InVain };
+        if self.next(first.0 + 1, set, name).is_none() {
+            // What the program has closed may be open elsewhere, and so in the set, and cannot be asked.
+            return match descriptors::wait(first.1, wanted, wanted, Patience::Endless) {
+                Waited::Ended => Waited::Ended,
+                _ => Waited::Ready,
             };
-            if sys::error(answer) == Some(EINTR) {
-                return Waited::Ended;
-            }
-            let many = answer.max(0) as usize;
-            for event in &room[..many] {
-                self.put(set, event.u64, event.events);
-            }
-            let is_it = |event: &epoll_event| event.u64 == name && event.events & events == events;
-            if !room[..many].iter().any(is_it) && !pause.goes_on(many > 0 || answer < 0) {
-                if let Some(thread) = thread::current() {
-                    thread.is_lost();
-                }
-                return Waited::InVain;
-            }
         }
-        Waited::Ready
+        loop {
+            let mut at = 0;
+            while let Some((place, fd)) = self.next(at, set, name) {
+                let mut one = pollfd { fd, events: wanted, revents: 0 };
+                // SAFETY: a structure of ours.
+                let answer = unsafe { sys::poll(&raw mut one as usize, 1, 0) };
+                if answer > 0 && (one.revents & wanted == wanted || one.revents & libc::POLLNVAL != 0) {
+                    return Waited::Ready;
+                }
+                at = place + 1;
+            }
+            pause.goes_on(true);
+        }
     }
+}
+
+/// What `poll` calls the same.
+const EVENTS: u32 = (POLLIN | POLLOUT | POLLPRI | libc::POLLERR | libc::POLLHUP | libc::POLLRDHUP) as u32;
+
+pub unsafe fn epoll_ctl(set: c_int, how: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
+    // SAFETY: the program's arguments.
+    let result = unsafe { real::epoll_ctl(set, how, fd, event) };
+    if result == 0 && process::mode() == mode::REPLAY {
+        // SAFETY: as above; the kernel has read it.
+        let name = if how == libc::EPOLL_CTL_DEL { None } else { Some(unsafe { event.read_unaligned().u64 }) };
+        MEMBERS.put(set, fd, name);
+    }
+    result
 }
 
 /// In a forked child nobody looks.
 pub fn reset() {
-    WAITING.lock.reset();
+    MEMBERS.lock.reset();
 }
 
 pub unsafe fn epoll_wait(set: c_int, to: *mut epoll_event, many: c_int, ms: c_int) -> c_int {

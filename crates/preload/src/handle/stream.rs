@@ -4,6 +4,7 @@
 //! counted, as releases are.
 
 use crate::errno;
+use crate::handle::writing;
 use crate::table::stream::{Arguments, real};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -125,12 +126,12 @@ fn with_descriptor<R>(fd: c_int, call: impl FnOnce() -> R) -> R {
 
 pub unsafe fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
     // SAFETY: as above.
-    with_descriptor(fd, || unsafe { real::write(fd, from, length) })
+    with_descriptor(fd, || unsafe { writing::write(fd, from, length) })
 }
 
 pub unsafe fn writev(fd: c_int, parts: *const iovec, many: c_int) -> ssize_t {
     // SAFETY: as above.
-    with_descriptor(fd, || unsafe { real::writev(fd, parts, many) })
+    with_descriptor(fd, || unsafe { writing::writev(fd, parts, many) })
 }
 
 pub unsafe fn vdprintf(fd: c_int, format: *const c_char, a: Arguments) -> c_int {

@@ -1,7 +1,7 @@
 //! Inputs: not recorded, but told, so that nobody is surprised when one has changed.
 
-use crate::handle::{connection, input};
-use libc::{FILE, c_char, c_int, mode_t, sockaddr, socklen_t};
+use crate::handle::{connection, input, random};
+use libc::{FILE, c_char, c_int, c_void, mode_t, size_t, sockaddr, socklen_t};
 
 interpose! {
     Note fn open      (path: *const c_char, flags: c_int, mode: mode_t) -> c_int                        => input::open;
@@ -13,6 +13,7 @@ interpose! {
     Note fn fopen     (path: *const c_char, how: *const c_char) -> *mut FILE                            => input::fopen;
     Note fn fopen64   (path: *const c_char, how: *const c_char) -> *mut FILE                            => input::fopen;
     Note fn freopen   (path: *const c_char, how: *const c_char, f: *mut FILE) -> *mut FILE              => input::freopen;
+    Value fn fread    (to: *mut c_void, size: size_t, many: size_t, f: *mut FILE) -> size_t             => random::fread;
     Outward fn connect   (fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int                      => connection::connect;
     Outward fn accept    (fd: c_int, from: *mut sockaddr, length: *mut socklen_t) -> c_int                 => connection::accept;
     Outward fn accept4   (fd: c_int, from: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int   => connection::accept4;

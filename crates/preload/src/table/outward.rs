@@ -59,6 +59,7 @@ outward! {
     Outward fn poll (at: *mut pollfd, many: nfds_t, ms: c_int) -> c_int => ready::poll;
     Outward fn __poll_chk (at: *mut pollfd, many: nfds_t, ms: c_int, room: size_t) -> c_int => ready::poll_chk;
     Outward fn epoll_wait (fd: c_int, to: *mut epoll_event, many: c_int, ms: c_int) -> c_int => ready::epoll_wait;
+    Outward fn epoll_ctl   (set: c_int, how: c_int, fd: c_int, event: *mut epoll_event) -> c_int => ready::epoll_ctl;
     Outward fn fcntl       (fd: c_int, what: c_int, how: usize) -> c_int => outward::fcntl;
     Outward fn fcntl64     (fd: c_int, what: c_int, how: usize) -> c_int => outward::fcntl;
   }

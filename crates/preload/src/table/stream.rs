@@ -2,8 +2,8 @@
 //!
 //! Only once a program has more than one thread. Reading from streams is not ordered.
 
-use crate::handle::stream;
-use libc::{FILE, c_char, c_int, c_void, iovec, size_t, ssize_t};
+use crate::handle::{stream, writing};
+use libc::{FILE, c_char, c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
 /// A `va_list`, handed on unopened.
 pub type Arguments = *mut c_void;
@@ -25,6 +25,9 @@ interpose! {
     Acquire fn writev          (fd: c_int, parts: *const iovec, many: c_int) -> ssize_t                                  => stream::writev;
     Acquire fn vdprintf        (fd: c_int, format: *const c_char, a: Arguments) -> c_int                                 => stream::vdprintf;
     Acquire fn __vdprintf_chk  (fd: c_int, flag: c_int, format: *const c_char, a: Arguments) -> c_int                    => stream::vdprintf_chk;
+    Outward fn send            (fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> ssize_t                 => writing::send;
+    Outward fn sendto          (fd: c_int, from: *const c_void, length: size_t, flags: c_int, to: *const sockaddr, name: socklen_t) -> ssize_t => writing::sendto;
+    Outward fn sendmsg         (fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t                              => writing::sendmsg;
     Acquire fn flockfile       (f: *mut FILE)                                                                            => stream::lock;
     Acquire fn ftrylockfile    (f: *mut FILE) -> c_int                                                                   => stream::trylock;
 }

@@ -1,0 +1,79 @@
+//! Turns at places outside of memory where processes meet: an address that several connect to.
+//!
+//! Each has a version in the session's page: how often somebody was there. Whoever comes notes it if another thread was there
+//! last, and a replay waits for it, as at a mutex; but softly, since a program that was changed may come more or less often.
+
+use crate::came::Told;
+use crate::descriptors::{Patience, Pause};
+use crate::process;
+use crate::sys;
+use crate::thread::Thread;
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use retake_tape::entry::sort;
+use retake_tape::session::Place;
+
+/// Nobody is waited for any longer while recording: its thread is gone, or waits for something itself.
+const TRIES: u32 = 40;
+const TRY_NS: u64 = 50_000;
+
+/// Turns that did not come in a replay; after so many none is waited for.
+static GIVEN_UP: AtomicU32 = AtomicU32::new(0);
+const GIVEN_UP_MAX: u32 = 3;
+
+/// The place that `key` names in this run; nothing if there are too many.
+fn place(key: u64) -> Option<&'static Place> {
+    let places = &process::get().session()?.places;
+    let key = key.max(1);
+    for at in 0..places.len() {
+        let place = &places[(key as usize).wrapping_add(at) % places.len()];
+        match place.key.compare_exchange(0, key, AcqRel, Acquire) {
+            Ok(_) => return Some(place),
+            Err(other) if other == key => return Some(place),
+            Err(_) => {}
+        }
+    }
+    None
+}
+
+/// Recording: makes `call` while nobody else is there; if it `is_made`, that was a turn.
+pub fn record<R>(thread: &mut Thread, key: u64, call: impl FnOnce() -> R, is_made: impl Fn(&R) -> bool) -> R {
+    let Some(place) = place(key) else { return call() };
+    let mut tries = 0;
+    while let Err(other) = place.holder.compare_exchange(0, thread.number, AcqRel, Acquire) {
+        tries += 1;
+        if tries > TRIES && place.holder.compare_exchange(other, thread.number, AcqRel, Acquire).is_ok() {
+            break;
+        }
+        sys::sleep_ns(TRY_NS);
+    }
+    let result = call();
+    if is_made(&result) {
+        let version = place.version.fetch_add(1, AcqRel);
+        if place.last.swap(thread.number, Relaxed) != thread.number {
+            thread.begin();
+            thread.came(sort::TURN, version as i64, &[]);
+            thread.finish();
+        }
+        thread.rests().calls[usize::from(sort::TURN)] += 1;
+    }
+    let _ = place.holder.compare_exchange(thread.number, 0, Release, Relaxed);
+    result
+}
+
+/// Replay: makes `call`, which was made then, when it is its turn.
+pub fn replay<R>(thread: &mut Thread, key: u64, call: impl FnOnce() -> R) -> R {
+    let Some(place) = place(key) else { return call() };
+    if let Told::So(came) = thread.told_of(sort::TURN) {
+        let mut pause = Pause::new(Patience::Limited);
+        while place.version.load(Acquire) < came.answer as u64 && GIVEN_UP.load(Relaxed) < GIVEN_UP_MAX {
+            if !pause.goes_on(true) {
+                GIVEN_UP.fetch_add(1, Relaxed);
+                break;
+            }
+        }
+    }
+    let result = call();
+    place.version.fetch_add(1, AcqRel);
+    result
+}

@@ -1,0 +1,164 @@
+//! Writing to pipes and sockets: in a replay a call takes as many bytes as it took, though there may be more room by then, or not
+//! yet enough. Only who does not wait for room is given less than everything.
+
+use crate::handle::outward::{answer_long, returned};
+use crate::table::stream::real;
+use core::slice::from_raw_parts;
+use libc::{EAGAIN, EINTR, POLLOUT, c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
+use retake_engine::came::Told;
+use retake_engine::descriptors::{self, Patience, Waited};
+use retake_engine::outward::{self, Call, Found};
+use retake_engine::sys;
+use retake_tape::entry::sort;
+
+const IN_VAIN: i64 = -(EAGAIN as i64);
+const ENDED: i64 = -(EINTR as i64);
+
+/// A call that gives bytes to a descriptor.
+struct Writing<W: FnMut() -> ssize_t, P: FnMut(usize, usize) -> i64> {
+    fd: c_int,
+    length: usize,
+    whole: W,
+    /// Writes so many bytes at most, behind the first ones.
+    piece: P,
+    /// So many were taken.
+    done: usize,
+}
+
+impl<W: FnMut() -> ssize_t, P: FnMut(usize, usize) -> i64> Call for Writing<W, P> {
+    const SORT: Option<u8> = Some(sort::WRITE);
+
+    fn make(&mut self) -> i64 {
+        answer_long((self.whole)())
+    }
+
+    fn tell(&self, answer: i64, _: &mut Found) -> bool {
+        answer != self.length as i64 && (answer >= 0 || answer == IN_VAIN)
+    }
+
+    fn again(&mut self, told: &Told) -> i64 {
+        let wanted = match told {
+            Told::Nothing => return self.make(),
+            Told::So(came) if came.answer == IN_VAIN => return IN_VAIN,
+            Told::So(came) => usize::try_from(came.answer).unwrap_or(0).min(self.length),
+            Told::Plain => self.length,
+        };
+        loop {
+            let answer = match self.done {
+                0 if wanted == self.length => self.make(),
+                done => (self.piece)(done, wanted - done),
+            };
+            match answer {
+                IN_VAIN => match descriptors::wait(self.fd, POLLOUT, 0, Patience::Endless) {
+                    Waited::Ended if self.done == 0 => return ENDED,
+                    _ => {}
+                },
+                reason @ ..=0 => return if self.done > 0 { self.done as i64 } else { reason },
+                many => self.done += many as usize,
+            }
+            if self.done >= wanted {
+                return self.done as i64;
+            }
+        }
+    }
+}
+
+fn by(fd: c_int, length: usize, whole: impl FnMut() -> ssize_t, piece: impl FnMut(usize, usize) -> i64) -> ssize_t {
+    returned(outward::give(&mut Writing { fd, length, whole, piece, done: 0 })) as ssize_t
+}
+
+pub unsafe fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
+    // SAFETY: the program's arguments; so for the others.
+    by(
+        fd,
+        length,
+        || unsafe { real::write(fd, from, length) },
+        |done, length| unsafe { sys::write(fd as usize, from as usize + done, length) as i64 },
+    )
+}
+
+/// The first of the parts that has not been written, with how many bytes of it have.
+unsafe fn part_at(parts: *const iovec, many: c_int, mut done: usize) -> Option<(usize, usize)> {
+    // SAFETY: the program's list.
+    for part in unsafe { from_raw_parts(parts, many as usize) } {
+        if done < part.iov_len {
+            return Some((part.iov_base as usize + done, part.iov_len - done));
+        }
+        done -= part.iov_len;
+    }
+    None
+}
+
+pub unsafe fn writev(fd: c_int, parts: *const iovec, many: c_int) -> ssize_t {
+    // SAFETY: as above.
+    let whole = || unsafe { real::writev(fd, parts, many) };
+    if parts.is_null() || many <= 0 {
+        return whole();
+    }
+    // SAFETY: as above.
+    let length = unsafe { from_raw_parts(parts, many as usize) }.iter().map(|part| part.iov_len).sum();
+    // SAFETY: as above.
+    by(fd, length, whole, |done, length| match unsafe { part_at(parts, many, done) } {
+        // SAFETY: as above.
+        Some((from, left)) => unsafe { sys::write(fd as usize, from, left.min(length)) as i64 },
+        None => 0,
+    })
+}
+
+pub unsafe fn send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> ssize_t {
+    // SAFETY: as above.
+    by(
+        fd,
+        length,
+        || unsafe { real::send(fd, from, length, flags) },
+        |done, length| unsafe { sys::sendto(fd as usize, from as usize + done, length, flags as usize, 0, 0) as i64 },
+    )
+}
+
+pub unsafe fn sendto(
+    fd: c_int,
+    from: *const c_void,
+    length: size_t,
+    flags: c_int,
+    to: *const sockaddr,
+    name: socklen_t,
+) -> ssize_t {
+    // SAFETY: as above.
+    by(
+        fd,
+        length,
+        || unsafe { real::sendto(fd, from, length, flags, to, name) },
+        |done, length| unsafe {
+            sys::sendto(fd as usize, from as usize + done, length, flags as usize, to as usize, name as usize) as i64
+        },
+    )
+}
+
+/// What goes with the bytes goes with the first of them.
+pub unsafe fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+    // SAFETY: as above.
+    let whole = || unsafe { real::sendmsg(fd, message, flags) };
+    // SAFETY: as above.
+    let (parts, many) = unsafe { message.as_ref() }.map_or((core::ptr::null_mut(), 0), |m| (m.msg_iov, m.msg_iovlen));
+    if parts.is_null() || many == 0 || many > c_int::MAX as usize {
+        return whole();
+    }
+    // SAFETY: as above.
+    let length = unsafe { from_raw_parts(parts, many) }.iter().map(|part| part.iov_len).sum();
+    // SAFETY: as above.
+    by(fd, length, whole, |done, length| match unsafe { part_at(parts, many as c_int, done) } {
+        Some((from, left)) => {
+            let mut part = iovec { iov_base: from as *mut c_void, iov_len: left.min(length) };
+            // SAFETY: as above; the copy has a part of ours.
+            unsafe {
+                let mut first = *message;
+                (first.msg_iov, first.msg_iovlen) = (&raw mut part, 1);
+                if done > 0 {
+                    (first.msg_control, first.msg_controllen) = (core::ptr::null_mut(), 0);
+                }
+                sys::sendmsg(fd as usize, &raw const first as usize, flags as usize) as i64
+            }
+        }
+        None => 0,
+    })
+}
