@@ -146,9 +146,7 @@ pub struct InVain {
 }
 
 impl InVain {
-    pub const fn new() -> InVain {
-        InVain { position: 0, event: 0, sort: 0, answer: 0, call: 0, times: 0 }
-    }
+    pub const NONE: InVain = InVain { position: 0, event: 0, sort: 0, answer: 0, call: 0, times: 0 };
 }
 
 /// Whether this process's tape tells what came (replay).

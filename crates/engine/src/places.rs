@@ -1,4 +1,4 @@
-//! Turns at places outside of memory where processes meet: an address that several connect to.
+//! Turns at places outside of memory where processes meet: an address that several connect to, a pipe that several write to.
 //!
 //! Each has a version in the session's page: how often somebody was there. Whoever comes notes it if another thread was there
 //! last, and a replay waits for it, as at a mutex; but softly, since a program that was changed may come more or less often.
@@ -8,7 +8,7 @@ use crate::descriptors::{Patience, Pause};
 use crate::process;
 use crate::sys;
 use crate::thread::Thread;
-use core::sync::atomic::AtomicU32;
+use crate::turn;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use retake_tape::entry::sort;
 use retake_tape::session::Place;
@@ -17,15 +17,14 @@ use retake_tape::session::Place;
 const TRIES: u32 = 40;
 const TRY_NS: u64 = 50_000;
 
-/// Turns that did not come in a replay; after so many none is waited for.
-static GIVEN_UP: AtomicU32 = AtomicU32::new(0);
-const GIVEN_UP_MAX: u32 = 3;
+/// So many neighbours are looked at for a place.
+const NEAR: usize = 16;
 
 /// The place that `key` names in this run; nothing if there are too many.
 fn place(key: u64) -> Option<&'static Place> {
     let places = &process::get().session()?.places;
     let key = key.max(1);
-    for at in 0..places.len() {
+    for at in 0..NEAR {
         let place = &places[(key as usize).wrapping_add(at) % places.len()];
         match place.key.compare_exchange(0, key, AcqRel, Acquire) {
             Ok(_) => return Some(place),
@@ -36,9 +35,22 @@ fn place(key: u64) -> Option<&'static Place> {
     None
 }
 
+/// Makes `call` in its turn at the place that `key` names.
+pub fn in_turn<R>(key: u64, call: impl FnOnce() -> R) -> R {
+    match turn::enter().filter(|thread| !thread.lends) {
+        Some(thread) if turn::recording() => record(thread, key, call, |_| true),
+        Some(thread) => replay(thread, key, call),
+        None => call(),
+    }
+}
+
 /// Recording: makes `call` while nobody else is there; if it `is_made`, that was a turn.
 pub fn record<R>(thread: &mut Thread, key: u64, call: impl FnOnce() -> R, is_made: impl Fn(&R) -> bool) -> R {
     let Some(place) = place(key) else { return call() };
+    if place.holder.load(Relaxed) == thread.number {
+        // A handler came into the call of its own thread.
+        return call();
+    }
     let mut tries = 0;
     while let Err(other) = place.holder.compare_exchange(0, thread.number, AcqRel, Acquire) {
         tries += 1;
@@ -66,10 +78,9 @@ pub fn replay<R>(thread: &mut Thread, key: u64, call: impl FnOnce() -> R) -> R {
     let Some(place) = place(key) else { return call() };
     if let Told::So(came) = thread.told_of(sort::TURN) {
         let mut pause = Pause::new(Patience::Limited);
-        while place.version.load(Acquire) < came.answer as u64 && GIVEN_UP.load(Relaxed) < GIVEN_UP_MAX {
+        while place.version.load(Acquire) < came.answer as u64 && place.is_lost.load(Relaxed) == 0 {
             if !pause.goes_on(true) {
-                GIVEN_UP.fetch_add(1, Relaxed);
-                break;
+                place.is_lost.store(1, Relaxed);
             }
         }
     }

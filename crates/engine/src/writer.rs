@@ -49,7 +49,7 @@ impl Writer {
             polls_code: 0,
             polls_op: 0,
             polls_event: 0,
-            in_vain: InVain::new(),
+            in_vain: InVain::NONE,
             block: null_mut(),
             block_end: null_mut(),
         }

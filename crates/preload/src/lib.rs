@@ -82,6 +82,7 @@ unsafe fn begin(part: &handle::environment::Part<'_>, replay: bool, short_cut: b
         report::set_callers(handle::callers);
         deadlock::set_surface(&handle::needs::SURFACE);
         handle::modules::note_all();
+        handle::output::begin();
         handle::startup::before();
         if !short_cut {
             handle::input::note_unsupported(b"this libc's mutexes, which are not laid out as expected: slower, and");

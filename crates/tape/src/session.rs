@@ -194,14 +194,16 @@ pub struct Session {
     pub waiting_tids: [AtomicU32; WATCHED],
     /// The process that the command line asks where it waits; 0 once it has said so (replay).
     pub asked: AtomicU32,
+    /// Which file standard output and standard error of the first process are, if they are one: device and number, mixed.
+    pub outputs: [AtomicU64; 2],
     /// What processes meet at outside of memory.
     pub places: [Place; PLACES],
 }
 
 /// Places whose order is kept.
-pub const PLACES: usize = 256;
+pub const PLACES: usize = 1024;
 
-/// Somewhere outside of memory where processes meet: an address that is connected to.
+/// Somewhere outside of memory where processes meet: an address that is connected to, a pipe that several write to.
 #[repr(C)]
 pub struct Place {
     /// What it is, in this run; 0: nothing yet.
@@ -212,6 +214,9 @@ pub struct Place {
     pub last: AtomicU32,
     /// How often somebody was there.
     pub version: AtomicU64,
+    /// A turn has not come (replay): nobody waits here any more.
+    pub is_lost: AtomicU32,
+    pub spare: u32,
 }
 
 /// Names of hosts on which tasks may be spawned, one on each line.

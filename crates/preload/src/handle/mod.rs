@@ -20,6 +20,7 @@ pub mod mpi;
 pub mod mutex;
 pub mod needs;
 pub mod openmp;
+pub mod output;
 pub mod outward;
 pub mod process;
 pub mod pvm;

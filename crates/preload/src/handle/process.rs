@@ -1,7 +1,9 @@
 //! Processes: children are recorded into the same take, and ids are shown as they were.
 
 use crate::handle::mpi::hooks;
+use crate::handle::output;
 use crate::table::process::real;
+use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use libc::{c_char, c_int, c_void, pid_t};
 use retake_engine::process::{self, mode};
@@ -11,11 +13,19 @@ use retake_engine::turn;
 use retake_engine::{end, pids, signals, sys, thread};
 use retake_tape::layout::state;
 use retake_tape::op::Op;
-use retake_tape::session::RANK_NAME;
+use retake_tape::session::{RANK_NAME, ROOT_NAME};
 
 /// Whether this is a child that borrows its parent's memory (`vfork`): it must leave no trace there.
 pub fn is_borrowed() -> bool {
     process::mode() != mode::OFF && sys::getpid_now() != process::get().pid
+}
+
+/// This process has made another.
+static HAS_CHILD: AtomicBool = AtomicBool::new(false);
+
+/// Whether there are other processes in the take, as far as this one can know by what it did itself.
+pub fn has_relatives() -> bool {
+    HAS_CHILD.load(Relaxed) || process::get().name() != ROOT_NAME.as_bytes()
 }
 
 /// Before any fork in this process: the child will be the calling thread's next creation.
@@ -114,6 +124,7 @@ fn child_by(hold: impl FnOnce(), call: impl FnOnce() -> pid_t) -> pid_t {
 
 /// The first event of making a child. False if it does not count.
 fn begin_child(hold: impl FnOnce()) -> bool {
+    HAS_CHILD.store(true, Relaxed);
     turn::place();
     let Some(thread) = turn::enter() else { return false };
     if turn::recording() {
@@ -345,6 +356,7 @@ pub fn not_ending() {
 
 /// Registered before everything else, and so called after everything else.
 pub extern "C" fn at_exit(status: c_int, _: *mut c_void) {
+    output::end();
     ending(state::EXITED, status);
 }
 

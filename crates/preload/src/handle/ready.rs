@@ -41,11 +41,10 @@ struct Poll<F: FnMut() -> c_int> {
     make: F,
 }
 
-impl<F: FnMut() -> c_int> Poll<F> {
-    fn all(&self) -> &mut [pollfd] {
-        // SAFETY: the program's list.
-        if self.many == 0 { &mut [] } else { unsafe { from_raw_parts_mut(self.at, self.many) } }
-    }
+/// The program's list.
+fn list<'a, T>(at: *mut T, many: usize) -> &'a mut [T] {
+    // SAFETY: it has so many, and lives as long as the call.
+    if at.is_null() || many == 0 { &mut [] } else { unsafe { from_raw_parts_mut(at, many) } }
 }
 
 impl<F: FnMut() -> c_int> Call for Poll<F> {
@@ -58,7 +57,7 @@ impl<F: FnMut() -> c_int> Call for Poll<F> {
     /// The place of each that is ready, and what it is ready for.
     fn tell(&self, answer: i64, found: &mut Found) -> bool {
         if answer > 0 {
-            for (place, one) in self.all().iter().enumerate().filter(|(_, one)| one.revents != 0) {
+            for (place, one) in list(self.at, self.many).iter().enumerate().filter(|(_, one)| one.revents != 0) {
                 found.push(place as u64);
                 found.push(one.revents as u16 as u64);
             }
@@ -68,7 +67,7 @@ impl<F: FnMut() -> c_int> Call for Poll<F> {
 
     fn again(&mut self, told: &Told) -> i64 {
         let Told::So(came) = told else { return self.make() };
-        let all = self.all();
+        let all = list(self.at, self.many);
         let ready = || pairs(came.found).filter(|(place, _)| *place < self.many as u64);
         for (place, found) in ready() {
             let one = &all[place as usize];
@@ -147,10 +146,8 @@ const ASKS: [i16; 3] = [POLLIN, POLLOUT, POLLPRI];
 
 impl<F: FnMut() -> c_int> Select<F> {
     /// The words of a set that count.
-    fn words(&self, set: usize) -> &mut [u64] {
-        let at = self.sets[set].cast::<u64>();
-        // SAFETY: the program's set, which has so many descriptors.
-        if at.is_null() { &mut [] } else { unsafe { from_raw_parts_mut(at, self.many.div_ceil(64)) } }
+    fn words<'a>(&self, set: usize) -> &'a mut [u64] {
+        list(self.sets[set].cast(), self.many.div_ceil(64))
     }
 }
 

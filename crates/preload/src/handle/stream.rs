@@ -4,7 +4,7 @@
 //! counted, as releases are.
 
 use crate::errno;
-use crate::handle::writing;
+use crate::handle::{output, writing};
 use crate::table::stream::{Arguments, real};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -36,14 +36,14 @@ impl Drop for Unlock {
 /// Makes `call` on the stream in its turn.
 fn with<R>(f: *mut FILE, call: impl FnOnce() -> R) -> R {
     if !process::get().threaded || f.is_null() {
-        return turn::showing(call);
+        return turn::showing(|| output::with_stream(f, call));
     }
     let Some(thread) = turn::enter() else { return call() };
     wait_for_turn(thread);
     // SAFETY: the program's stream.
     unsafe { real::flockfile(f) };
     let _unlock = Unlock(f);
-    let result = call();
+    let result = output::with_stream(f, call);
     used(thread, f as usize);
     result
 }
@@ -126,22 +126,22 @@ fn with_descriptor<R>(fd: c_int, call: impl FnOnce() -> R) -> R {
 
 pub unsafe fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
     // SAFETY: as above.
-    with_descriptor(fd, || unsafe { writing::write(fd, from, length) })
+    with_descriptor(fd, || output::in_turn(fd, || unsafe { writing::write(fd, from, length) }))
 }
 
 pub unsafe fn writev(fd: c_int, parts: *const iovec, many: c_int) -> ssize_t {
     // SAFETY: as above.
-    with_descriptor(fd, || unsafe { writing::writev(fd, parts, many) })
+    with_descriptor(fd, || output::in_turn(fd, || unsafe { writing::writev(fd, parts, many) }))
 }
 
 pub unsafe fn vdprintf(fd: c_int, format: *const c_char, a: Arguments) -> c_int {
     // SAFETY: as above.
-    with_descriptor(fd, || unsafe { real::vdprintf(fd, format, a) })
+    with_descriptor(fd, || output::in_turn(fd, || unsafe { real::vdprintf(fd, format, a) }))
 }
 
 pub unsafe fn vdprintf_chk(fd: c_int, flag: c_int, format: *const c_char, a: Arguments) -> c_int {
     // SAFETY: as above.
-    with_descriptor(fd, || unsafe { real::__vdprintf_chk(fd, flag, format, a) })
+    with_descriptor(fd, || output::in_turn(fd, || unsafe { real::__vdprintf_chk(fd, flag, format, a) }))
 }
 
 /// The thread's turn at a descriptor, unless a handler has let it go.
@@ -194,7 +194,12 @@ pub unsafe fn fwrite(from: *const c_void, size: size_t, many: size_t, f: *mut FI
 
 pub unsafe fn fflush(f: *mut FILE) -> c_int {
     // SAFETY: as above.
-    with(f, || unsafe { real::fflush(f) })
+    with(f, || output::emptying(f, || unsafe { real::fflush(f) }))
+}
+
+pub unsafe fn fclose(f: *mut FILE) -> c_int {
+    // SAFETY: as above.
+    output::emptying(f, || unsafe { real::fclose(f) })
 }
 
 pub unsafe fn vprintf(format: *const c_char, a: Arguments) -> c_int {

@@ -17,6 +17,7 @@ interpose! {
     Acquire fn putchar         (c: c_int) -> c_int                                                                       => stream::putchar;
     Acquire fn fwrite          (from: *const c_void, size: size_t, many: size_t, f: *mut FILE) -> size_t                 => stream::fwrite;
     Acquire fn fflush          (f: *mut FILE) -> c_int                                                                   => stream::fflush;
+    Acquire fn fclose          (f: *mut FILE) -> c_int                                                                   => stream::fclose;
     Acquire fn vprintf         (format: *const c_char, a: Arguments) -> c_int                                            => stream::vprintf;
     Acquire fn vfprintf        (f: *mut FILE, format: *const c_char, a: Arguments) -> c_int                              => stream::vfprintf;
     Acquire fn __vfprintf_chk  (f: *mut FILE, flag: c_int, format: *const c_char, a: Arguments) -> c_int                 => stream::vfprintf_chk;
