@@ -243,6 +243,72 @@ for thread in threads:
 print(done)
 "#;
 
+/// Threads that read the output of children as it comes, and tell whose line came when.
+const PYTHON_CHILDREN: &str = r#"
+import subprocess, threading
+told = []
+def reads(me):
+    child = subprocess.Popen(["sh", "-c", "for i in 1 2 3 4; do echo $i; sleep 0.00$i; done"], stdout=subprocess.PIPE)
+    for line in child.stdout:
+        told.append((me, line))
+    told.append((me, child.wait()))
+threads = [threading.Thread(target=reads, args=(i,)) for i in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(told)
+for times in range(3):
+    print(subprocess.run(["sh", "-c", "echo out; sleep 0.002; echo err >&2; echo out again"], capture_output=True))
+"#;
+
+/// A server with a thread for each connection, and clients that ask it at the same time.
+const PYTHON_SERVER: &str = r#"
+import http.server, socketserver, threading, urllib.request
+asked, answered = [], []
+class Answers(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        asked.append(self.path)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write((self.path * 1000).encode())
+    def log_message(self, *words):
+        pass
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+server = Server(("127.0.0.1", 0), Answers)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+def asks(me):
+    for time in range(5):
+        page = urllib.request.urlopen(f"http://127.0.0.1:{server.server_address[1]}/{me}/{time}").read()
+        answered.append((me, time, len(page)))
+threads = [threading.Thread(target=asks, args=(i,)) for i in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(asked, answered)
+"#;
+
+#[test]
+fn python_with_children() {
+    same_as_recorded("python-children", "python3", &[PYTHON, "-c", PYTHON_CHILDREN]);
+}
+
+#[test]
+fn python_server_and_clients() {
+    same_as_recorded("python-server", "python3", &[PYTHON, "-c", PYTHON_SERVER]);
+}
+
+/// Jobs in the background write to one pipe, whose reader tells the lines as they come and gives up in time.
+#[test]
+fn a_pipe_that_several_write_to() {
+    let script = "{ for i in 1 2 3; do (for k in 1 2 3 4; do echo $i.$k; sleep 0.00$(((i * 5 + k * 3) % 7)); done) & done; wait; } | \
+                  while read -t 2 line; do echo got $line; done; { sleep 0.3; } | { read -t 0.01 x; echo $?; }; \
+                  seq 12 | xargs -P3 -I{} sh -c 'sleep 0.00$(({} % 5)); echo job {}'";
+    same_as_recorded("writers", "bash", &["bash", "-c", script]);
+}
+
 /// A script that runs ten programs is one take: their clocks, their ids and the scripts' own come back.
 #[test]
 fn a_shell_script_of_ten_programs() {

@@ -3,10 +3,11 @@
 //@ replay: 20 times, same stdout
 //@ covers: sched_setaffinity sched_getaffinity sched_setscheduler sched_getscheduler sched_setparam sched_getparam
 //@ covers: sched_rr_get_interval getpriority setpriority prlimit prlimit64 clock_getcpuclockid pidfd_open
-//@ covers: process_vm_readv process_vm_writev syscall
+//@ covers: process_vm_readv process_vm_writev syscall fcntl
 #define _GNU_SOURCE
 #include "order.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/pidfd.h>
@@ -49,6 +50,7 @@ int main(void) {
     TELL(syscall(SYS_pidfd_open, child, 0) >= 0);
     TELL(process_vm_readv(child, &here, 1, &there, 1, 0)), TELL(copy);
     TELL(process_vm_writev(child, &here, 1, &there, 1, 0));
+    TELL(fcntl(ends[0], F_SETOWN, child)), TELL(fcntl(ends[0], F_GETOWN) == child);
     TELL(kill(child, SIGKILL)), TELL(waitpid(child, NULL, 0) == child);
     return 0;
 }

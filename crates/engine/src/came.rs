@@ -32,21 +32,22 @@ impl Ahead {
         Ahead { entries: Entries::new(), event: 0, kept: [None; KEPT], many: 0, lost: u64::MAX }
     }
 
-    /// What the tape tells of that call before `event`. What stands between is kept for calls of other sorts.
-    fn find(&mut self, chain: u64, event: u64, sort: u8, call: u64) -> Option<Came<'static>> {
+    /// What the tape tells of that call before `event`. What stands between is kept for calls of other sorts. Behind its end the
+    /// recorded thread may have been killed, or the call may be none of its own any more.
+    fn find(&mut self, chain: u64, event: u64, sort: u8, call: u64) -> Told {
         let is_left =
             |at: u64, came: &Came<'_>| at > event || at == event && (came.sort != sort || call < came.behind());
         self.retain(is_left);
         loop {
             let is_of_sort = |kept: &&(u64, Came<'_>)| kept.0 == event && kept.1.sort == sort;
             if let Some((_, came)) = self.kept[..self.many].iter().flatten().find(is_of_sort) {
-                return (came.call <= call).then_some(*came);
+                return if came.call <= call { Told::So(*came) } else { Told::Plain };
             }
             // The tape has its entries in the order of the calls: what does not come soon is not there.
             if self.event > event || self.many == KEPT {
-                return None;
+                return Told::Plain;
             }
-            let (at, entry) = self.entries.next(chain)?;
+            let Some((at, entry)) = self.entries.next(chain) else { return Told::Nothing };
             self.event = at;
             if let Entry::Came(came) = entry
                 && is_left(at, &came)
@@ -99,13 +100,10 @@ impl Thread {
         let Some(chain) = self.chain() else { return Told::Nothing };
         let event = self.count() + 1;
         self.begin();
-        let told = match self.ahead.find(chain, event, sort, call) {
-            Some(came) => Told::So(came),
-            None if self.ahead.lost == event => Told::Nothing,
-            None => Told::Plain,
-        };
+        let told = self.ahead.find(chain, event, sort, call);
+        let is_lost = self.ahead.lost == event;
         self.finish();
-        told
+        if is_lost && matches!(told, Told::Plain) { Told::Nothing } else { told }
     }
 
     /// Replay: what was waited for did not come. Up to the next event other calls may not be those that the tape counts.
@@ -115,20 +113,19 @@ impl Thread {
 
     /// Recording: this came of a call, the next of its sort. Calls in a row that found nothing cost no more tape than the first.
     pub fn came(&mut self, sort: u8, answer: i64, found: &[u8]) {
-        let event = self.count() + 1;
-        let call = self.rests().calls[usize::from(sort)];
+        let (event, call) = (self.count() + 1, self.rests().calls[usize::from(sort)]);
+        let came = Came { sort, call, times: 1, answer, found };
         let (position, last) = (self.writer.position(), self.writer.last_four());
         let row = &mut self.writer.in_vain;
         let is_next = row.position == position && row.event == event && (row.sort, row.answer) == (sort, answer);
-        if found.is_empty() && is_next && row.call + u64::from(row.times) == call && row.times < u32::MAX {
+        if came.is_nothing() && is_next && row.call + u64::from(row.times) == call && row.times < u32::MAX {
             row.times += 1;
             // SAFETY: the last four bytes of the last entry, in a chunk that is still mapped and this thread's alone.
             return unsafe { last.cast::<u32>().write_unaligned(row.times.to_le()) };
         }
-        let came = Came { sort, call, times: 1, answer, found };
         // SAFETY: `put` gives the room.
         self.put(ROOM + found.len(), |context, to, event| unsafe { write::came(context, to, event, came) });
-        if found.is_empty() {
+        if came.is_nothing() {
             let position = self.writer.position();
             self.writer.in_vain = InVain { position, event, sort, answer, call, times: 1 };
         }

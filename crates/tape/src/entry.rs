@@ -138,6 +138,11 @@ pub struct Came<'a> {
 }
 
 impl Came<'_> {
+    /// Whether it found nothing, which may happen again and again.
+    pub fn is_nothing(&self) -> bool {
+        self.answer <= 0 && self.found.is_empty()
+    }
+
     /// The first call of its sort that is none of these.
     pub fn behind(&self) -> u64 {
         self.call.saturating_add(self.times.into())
@@ -352,7 +357,7 @@ pub mod write {
 
     /// If it found nothing, the last four bytes are how often, to be raised in place.
     pub unsafe fn came(c: &mut Context, to: *mut u8, event: u64, came: Came<'_>) -> *mut u8 {
-        let is_nothing = came.found.is_empty();
+        let is_nothing = came.is_nothing();
         let mut head = [0u8; 32];
         let (start, times) = (head.as_mut_ptr(), came.times.to_le_bytes());
         // SAFETY: the caller gives the room; the head takes two numbers of at most nine bytes, and a byte.

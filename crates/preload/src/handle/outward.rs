@@ -1,9 +1,10 @@
 //! Calls that wait for the outside, in the words of libc: -1, and a reason, if one fails.
 
 use crate::errno;
+use crate::handle::process::{present, recorded};
 use crate::table::outward::real;
 use core::ptr::null;
-use libc::{c_int, sigset_t};
+use libc::{c_int, pid_t, sigset_t};
 use retake_engine::outward::{self, Call, Unkept};
 
 /// What a call of libc has returned: how many, or a negative reason.
@@ -46,9 +47,14 @@ pub fn outward<R: Copy + Into<i64>>(mut call: impl FnMut() -> R) -> i64 {
     unsafe { kept_with(null(), Unkept(|| answer(call()))) }
 }
 
-/// Only who waits for a lock waits.
+/// Only who waits for a lock waits. Who is to be told of what comes is named by the id that the program knows.
 pub unsafe fn fcntl(fd: c_int, what: c_int, how: usize) -> c_int {
     // SAFETY: the program's arguments; whatever the last one is, it is a word.
-    let call = || unsafe { real::fcntl(fd, what, how) };
-    if what == libc::F_SETLKW || what == libc::F_OFD_SETLKW { outward(call) as c_int } else { call() }
+    let call = |how| unsafe { real::fcntl(fd, what, how) };
+    match what {
+        libc::F_SETLKW | libc::F_OFD_SETLKW => outward(|| call(how)) as c_int,
+        libc::F_SETOWN => call(present(how as pid_t) as usize),
+        libc::F_GETOWN => recorded(call(how)),
+        _ => call(how),
+    }
 }
