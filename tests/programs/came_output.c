@@ -1,8 +1,9 @@
 // Several processes write to one standard output, each in its own way: whose line came first must come again.
 //@ flags: -O1
 //@ replay: 20 times, same stdout
-//@ covers: write writev dprintf printf puts fputs fflush fclose
+//@ covers: write writev dprintf printf puts fputs fflush fclose dup2 dup3 close
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/uio.h>
@@ -25,6 +26,8 @@ int main(void) {
     for (int who = 0; who < 4; who++) {
         if (fork() == 0) {
             for (int k = 0; k < 20; k++) line(who, k), usleep((who * 71 + k * 43) % 200);
+            int kept = dup(1), other = open("/dev/null", O_WRONLY);
+            dup2(other, 1), line(who, 20), who % 2 ? dup2(kept, 1) : dup3(kept, 1, 0), close(other), line(who, 21);
             printf("child %d at its end\n", who);
             if (who % 2) fclose(stdout);
             exit(0);

@@ -44,18 +44,20 @@ pub trait Call {
 pub struct Found {
     room: [MaybeUninit<u8>; Found::ROOM + SLACK],
     length: usize,
+    is_full: bool,
 }
 
 impl Found {
     const ROOM: usize = 768;
 
     fn new() -> Found {
-        Found { room: [const { MaybeUninit::uninit() }; Found::ROOM + SLACK], length: 0 }
+        Found { room: [const { MaybeUninit::uninit() }; Found::ROOM + SLACK], length: 0, is_full: false }
     }
 
-    /// Puts a number behind the others, if there is room.
+    /// Puts a number behind the others. If there is no room, nothing is told but the answer.
     pub fn push(&mut self, number: u64) {
-        if self.length < Found::ROOM {
+        self.is_full |= self.length >= Found::ROOM;
+        if !self.is_full {
             // SAFETY: there is room for any number.
             let end = unsafe { put(self.room.as_mut_ptr().add(self.length).cast(), number) };
             self.length = end as usize - self.room.as_ptr() as usize;
@@ -64,7 +66,8 @@ impl Found {
 
     fn bytes(&self) -> &[u8] {
         // SAFETY: so many are written.
-        unsafe { core::slice::from_raw_parts(self.room.as_ptr().cast(), self.length) }
+        let all = unsafe { core::slice::from_raw_parts(self.room.as_ptr().cast(), self.length) };
+        if self.is_full { &[] } else { all }
     }
 }
 

@@ -13,12 +13,26 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use retake_tape::entry::sort;
 use retake_tape::session::Place;
 
+/// Who is there stays for one call of the kernel, as a rule: so it is tried often at first, then others are let run.
+const SPINS: u32 = 200;
+const YIELDS: u32 = SPINS + 20;
+const PAUSE_NS: u64 = 50_000;
 /// Nobody is waited for any longer while recording: its thread is gone, or waits for something itself.
-const TRIES: u32 = 40;
-const TRY_NS: u64 = 50_000;
+const TRIES: u32 = YIELDS + 40;
 
 /// So many neighbours are looked at for a place.
 const NEAR: usize = 16;
+
+/// Who waits has not tried often yet: it may come at any moment, or as soon as others run.
+fn is_soon(tries: u32) -> bool {
+    match tries {
+        ..SPINS => core::hint::spin_loop(),
+        // SAFETY: lets others run.
+        SPINS..YIELDS => _ = unsafe { sys::sched_yield() },
+        _ => return false,
+    }
+    true
+}
 
 /// The place that `key` names in this run; nothing if there are too many.
 fn place(key: u64) -> Option<&'static Place> {
@@ -57,7 +71,9 @@ pub fn record<R>(thread: &mut Thread, key: u64, call: impl FnOnce() -> R, is_mad
         if tries > TRIES && place.holder.compare_exchange(other, thread.number, AcqRel, Acquire).is_ok() {
             break;
         }
-        sys::sleep_ns(TRY_NS);
+        if !is_soon(tries) {
+            sys::sleep_ns(PAUSE_NS);
+        }
     }
     let result = call();
     if is_made(&result) {
@@ -77,9 +93,10 @@ pub fn record<R>(thread: &mut Thread, key: u64, call: impl FnOnce() -> R, is_mad
 pub fn replay<R>(thread: &mut Thread, key: u64, call: impl FnOnce() -> R) -> R {
     let Some(place) = place(key) else { return call() };
     if let Told::So(came) = thread.told_of(sort::TURN) {
-        let mut pause = Pause::new(Patience::Limited);
+        let (mut pause, mut tries) = (Pause::new(Patience::Limited), 0);
         while place.version.load(Acquire) < came.answer as u64 && place.is_lost.load(Relaxed) == 0 {
-            if !pause.goes_on(true) {
+            tries += 1;
+            if !is_soon(tries) && !pause.goes_on(true) {
                 place.is_lost.store(1, Relaxed);
             }
         }

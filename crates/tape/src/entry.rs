@@ -357,20 +357,27 @@ pub mod write {
 
     /// If it found nothing, the last four bytes are how often, to be raised in place.
     pub unsafe fn came(c: &mut Context, to: *mut u8, event: u64, came: Came<'_>) -> *mut u8 {
-        let is_nothing = came.is_nothing();
-        let mut head = [0u8; 32];
-        let (start, times) = (head.as_mut_ptr(), came.times.to_le_bytes());
-        // SAFETY: the caller gives the room; the head takes two numbers of at most nine bytes, and a byte.
+        let times = came.times.to_le_bytes();
+        let (mark, found) = if came.is_nothing() { (REPEATS, &times[..]) } else { (0, came.found) };
+        // What stands before it takes 19 bytes at most.
+        let is_long = found.len() >= 100;
+        // SAFETY: the caller gives the room. The length is known at the end, and takes one byte or two.
         unsafe {
-            start.write(came.sort | if is_nothing { REPEATS } else { 0 });
-            let end = put_small(put_small(start.add(1), came.call), zigzag(came.answer));
-            let head = &head[..end as usize - start as usize];
-            let found = if is_nothing { &times } else { came.found };
-            let to = put(other(c, to, event, kind::CAME), (head.len() + found.len()) as u64);
-            core::ptr::copy_nonoverlapping(head.as_ptr(), to, head.len());
-            let to = to.add(head.len());
-            core::ptr::copy_nonoverlapping(found.as_ptr(), to, found.len());
-            to.add(found.len())
+            let length_at = other(c, to, event, kind::CAME);
+            let start = length_at.add(1 + usize::from(is_long));
+            start.write(came.sort | mark);
+            let mut to = put_small(put_small(start.add(1), came.call), zigzag(came.answer));
+            for byte in found {
+                to.write(*byte);
+                to = to.add(1);
+            }
+            let length = to as usize - start as usize;
+            if is_long {
+                put_in_two(length_at, length as u16);
+            } else {
+                length_at.write((length as u8) << 1 | 1);
+            }
+            to
         }
     }
 
@@ -607,6 +614,7 @@ mod tests {
         let (pid, value, sent_at) = (77, 1 << 60, 1 << 33);
         let signal = Signal { number: 14, code: -6, pid, value, sender: 4, sent_at, is_just_behind, releases: 5 };
         let polled = Came { sort: sort::READY, call: 2, times: 1, answer: 1, found: &[0, 1] };
+        let many = Came { sort: sort::READY, call: 1 << 60, times: 1, answer: 1 << 60, found: &[7; 300] };
         let in_vain = Came { sort: sort::READ, call: 1 << 40, times: 9, answer: -11, found: &[] };
         let start = room.as_mut_ptr();
         // SAFETY: the room is long enough for these few entries.
@@ -625,6 +633,7 @@ mod tests {
             to = write::slept(&mut c, to, 15, 2);
             to = write::outward(&mut c, to, 15, 300, true);
             to = write::came(&mut c, to, 15, polled);
+            to = write::came(&mut c, to, 15, many);
             to = write::came(&mut c, to, 15, in_vain);
             to = write::bytes(&mut c, to, 15, b"random");
             to = write::note(&mut c, to, 16, note::FILE, &[b"/etc/", b"hosts"]);
@@ -652,6 +661,7 @@ mod tests {
             (15, Entry::Slept(2)),
             (15, Entry::Outward { many: 300, is_behind: true }),
             (15, Entry::Came(polled)),
+            (15, Entry::Came(many)),
             (15, Entry::Came(in_vain)),
             (15, Entry::Bytes(b"random")),
             (16, Entry::Note(note::FILE, b"/etc/hosts")),

@@ -2,6 +2,7 @@
 
 use crate::errno;
 use crate::handle::ids::present_task;
+use crate::handle::output;
 use crate::handle::outward::outward;
 use crate::handle::process::is_borrowed;
 use crate::handle::random;
@@ -91,13 +92,6 @@ pub fn note_not_alone(words: &[u8]) {
     note_once(note::NOT_ALONE, words);
 }
 
-unsafe fn note_file(path: *const c_char) {
-    if !path.is_null() {
-        // SAFETY: the program's string.
-        note_once(note::FILE, unsafe { CStr::from_ptr(path) }.to_bytes());
-    }
-}
-
 fn reads(flags: c_int) -> bool {
     flags & O_ACCMODE != O_WRONLY && flags & libc::O_DIRECTORY == 0
 }
@@ -106,12 +100,8 @@ fn reads(flags: c_int) -> bool {
 unsafe fn noted(path: *const c_char, flags: c_int, fd: c_int) -> c_int {
     if fd >= 0 && reads(flags) {
         // SAFETY: the program's string, which was just opened.
-        if random::is_device(unsafe { CStr::from_ptr(path) }.to_bytes()) {
-            random::opened(fd);
-        } else {
-            // SAFETY: as above.
-            unsafe { note_file(path) };
-        }
+        let name = unsafe { CStr::from_ptr(path) }.to_bytes();
+        if random::is_device(name) { random::opened(fd) } else { note_once(note::FILE, name) }
     }
     fd
 }
@@ -179,13 +169,10 @@ unsafe fn stream_reads(how: *const c_char) -> bool {
 /// The program has opened `path` as a stream.
 unsafe fn noted_stream(path: *const c_char, how: *const c_char, f: *mut FILE) -> *mut FILE {
     // SAFETY: the program's strings, which were just used.
-    unsafe {
-        if f.is_null() || path.is_null() || !stream_reads(how) {
-        } else if random::is_device(CStr::from_ptr(path).to_bytes()) {
-            random::opened_stream(f);
-        } else {
-            note_file(path);
-        }
+    if !f.is_null() && !path.is_null() && unsafe { stream_reads(how) } {
+        // SAFETY: as above.
+        let name = unsafe { CStr::from_ptr(path) }.to_bytes();
+        if random::is_device(name) { random::opened_stream(f) } else { note_once(note::FILE, name) }
     }
     f
 }
@@ -196,6 +183,7 @@ pub unsafe fn fopen(path: *const c_char, how: *const c_char) -> *mut FILE {
 }
 
 pub unsafe fn freopen(path: *const c_char, how: *const c_char, f: *mut FILE) -> *mut FILE {
+    output::forget_all();
     // SAFETY: as above.
     unsafe { noted_stream(path, how, by_path(path, |path| real::freopen(path, how, f))) }
 }

@@ -4,7 +4,9 @@
 //! reaches the kernel: when the stream is flushed or closed, when the process ends, and at once if it is not buffered.
 
 use crate::handle::process::has_relatives;
+use crate::table::stream::real;
 use core::mem::MaybeUninit;
+use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{FILE, c_int};
 use retake_engine::places;
@@ -14,7 +16,6 @@ use retake_tape::session::ROOT_NAME;
 
 unsafe extern "C" {
     static mut stdout: *mut FILE;
-    static mut stderr: *mut FILE;
     fn __fpending(f: *mut FILE) -> usize;
 }
 
@@ -44,49 +45,102 @@ pub fn begin() {
     }
 }
 
-/// Makes `call`, which writes to `fd`, in its turn among processes.
-pub fn in_turn<R>(fd: c_int, call: impl FnOnce() -> R) -> R {
-    if !(1..=2).contains(&fd) || !has_relatives() {
-        return call();
+/// What the two descriptors are: [`UNKNOWN`], 0 if no order can be seen there, or the place.
+static PLACES: [AtomicU64; 2] = [const { AtomicU64::new(UNKNOWN) }; 2];
+const UNKNOWN: u64 = u64::MAX;
+
+/// `fd` leads somewhere else from now on.
+#[inline(always)]
+pub fn forget(fd: c_int) {
+    if let Some(place) = PLACES.get((fd as usize).wrapping_sub(1)) {
+        place.store(UNKNOWN, Relaxed);
     }
-    let first = |key: u64| {
+}
+
+fn place_of(fd: c_int) -> u64 {
+    let is_first = |key: u64| {
         let session = process::get().session();
         session.is_some_and(|session| session.outputs.iter().any(|output| output.load(Relaxed) == key))
     };
     match file_of(fd) {
-        Some((key, is_on_disk)) if !is_on_disk || first(key) => places::in_turn(key ^ fd as u64, call),
-        _ => call(),
+        Some((key, is_on_disk)) if !is_on_disk || is_first(key) => key ^ fd as u64,
+        _ => 0,
     }
 }
 
-/// Which of the two descriptors a stream writes to.
-fn descriptor(f: *mut FILE) -> c_int {
-    // SAFETY: libc's own variables.
-    unsafe {
-        if f == stdout {
-            1
-        } else if f == stderr {
-            2
-        } else {
-            -1
-        }
+/// Makes `call`, which writes to `fd`, in its turn among processes.
+pub fn in_turn<R>(fd: c_int, call: impl FnOnce() -> R) -> R {
+    let Some(known) = PLACES.get((fd as usize).wrapping_sub(1)).filter(|_| has_relatives()) else { return call() };
+    let mut place = known.load(Relaxed);
+    if place == UNKNOWN {
+        place = place_of(fd);
+        known.store(place, Relaxed);
     }
+    if place == 0 { call() } else { places::in_turn(place, call) }
+}
+
+pub unsafe fn dup2(from: c_int, to: c_int) -> c_int {
+    // SAFETY: the program's arguments; so for the others.
+    let result = unsafe { real::dup2(from, to) };
+    forget(to);
+    result
+}
+
+pub unsafe fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
+    // SAFETY: as above.
+    let result = unsafe { real::dup3(from, to, flags) };
+    forget(to);
+    result
+}
+
+pub unsafe fn close(fd: c_int) -> c_int {
+    forget(fd);
+    // SAFETY: as above.
+    unsafe { real::close(fd) }
+}
+
+/// A stream that writes to one of them was closed or opened anew.
+pub fn forget_all() {
+    (1..=2).for_each(forget);
+}
+
+/// Which descriptor a stream has, without a call.
+#[inline(always)]
+fn descriptor(f: *mut FILE) -> c_int {
+    /// Where glibc keeps it.
+    const AT: usize = 112;
+    // SAFETY: libc's own structure.
+    unsafe { f.byte_add(AT).cast::<c_int>().read() }
+}
+
+/// Whether the stream writes to one of the two.
+#[inline(always)]
+pub fn is_standard(f: *mut FILE) -> bool {
+    (1..=2).contains(&descriptor(f))
 }
 
 /// Makes `call` on the stream: in its turn if it will reach the kernel.
+#[inline(always)]
 pub fn with_stream<R>(f: *mut FILE, call: impl FnOnce() -> R) -> R {
+    if is_standard(f) { with_standard(f, call) } else { call() }
+}
+
+#[inline(never)]
+fn with_standard<R>(f: *mut FILE, call: impl FnOnce() -> R) -> R {
     /// In the first word of a stream: it is not buffered, or only up to the end of a line.
     const AT_ONCE: u32 = 0x202;
-    let fd = descriptor(f);
     // SAFETY: libc's own structure.
-    if fd > 0 && unsafe { f.cast::<u32>().read() } & AT_ONCE != 0 { in_turn(fd, call) } else { call() }
+    let is_now = unsafe { f.cast::<u32>().read() } & AT_ONCE != 0;
+    if is_now { in_turn(descriptor(f), call) } else { call() }
 }
 
 /// Makes `call`, which empties the stream's buffer.
 pub fn emptying<R>(f: *mut FILE, call: impl FnOnce() -> R) -> R {
-    let fd = descriptor(f);
+    if f.is_null() {
+        return call();
+    }
     // SAFETY: libc's own structure.
-    if fd > 0 && unsafe { __fpending(f) } > 0 { in_turn(fd, call) } else { call() }
+    if is_standard(f) && unsafe { __fpending(f) } > 0 { in_turn(descriptor(f), call) } else { call() }
 }
 
 /// The process is about to end, and its streams will be emptied.
@@ -95,7 +149,7 @@ pub fn end() {
     unsafe {
         let f = stdout;
         if !f.is_null() && has_relatives() {
-            emptying(f, || if __fpending(f) > 0 { crate::table::stream::real::fflush(f) } else { 0 });
+            emptying(f, || if __fpending(f) > 0 { real::fflush(f) } else { 0 });
         }
     }
 }

@@ -112,9 +112,18 @@ static DEVICES: [AtomicU64; 16] = {
 /// Who reads more at a time makes a file of it: that is input.
 const KEPT_MAX: size_t = 4096;
 
-/// Whether `path` names a device that gives random bytes.
+/// Whether `path` names a device that gives random bytes. Most names are longer, or shorter.
+#[inline(always)]
 pub fn is_device(path: &[u8]) -> bool {
-    path == b"/dev/urandom" || path == b"/dev/random"
+    (URANDOM.len() - 1..=URANDOM.len()).contains(&path.len()) && is_one_of_them(path)
+}
+
+const URANDOM: &[u8] = b"/dev/urandom";
+
+#[cold]
+#[inline(never)]
+fn is_one_of_them(path: &[u8]) -> bool {
+    path == URANDOM || path == b"/dev/random"
 }
 
 /// `fd` was opened as such a device.

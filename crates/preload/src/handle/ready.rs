@@ -16,7 +16,7 @@ use retake_engine::lock::Lock;
 use retake_engine::outward::{Call, Found, numbers};
 use retake_engine::process::{self, mode};
 use retake_engine::{sys, thread};
-use retake_tape::entry::sort;
+use retake_tape::entry::{Came, sort};
 
 const ENDED: i64 = -(EINTR as i64);
 const MS: i64 = 1_000_000;
@@ -66,7 +66,7 @@ impl<F: FnMut() -> c_int> Call for Poll<F> {
     }
 
     fn again(&mut self, told: &Told) -> i64 {
-        let Told::So(came) = told else { return self.make() };
+        let Some(came) = whole(told) else { return self.make() };
         let all = list(self.at, self.many);
         let ready = || pairs(came.found).filter(|(place, _)| *place < self.many as u64);
         for (place, found) in ready() {
@@ -81,6 +81,14 @@ impl<F: FnMut() -> c_int> Call for Poll<F> {
         }
         in_vain(came.answer, self.ns);
         ready().count() as i64
+    }
+}
+
+/// What is told, unless there were too many to be told.
+fn whole(told: &Told) -> Option<&Came<'static>> {
+    match told {
+        Told::So(came) if came.answer == 0 || !came.found.is_empty() => Some(came),
+        _ => None,
     }
 }
 
@@ -173,7 +181,7 @@ impl<F: FnMut() -> c_int> Call for Select<F> {
     }
 
     fn again(&mut self, told: &Told) -> i64 {
-        let Told::So(came) = told else { return self.make() };
+        let Some(came) = whole(told) else { return self.make() };
         let ready = || {
             let all = numbers(came.found).map(|number| ((number >> 2) as usize, number as usize & 3));
             all.filter(|(fd, set)| *set < 3 && fd / 64 < self.words(*set).len())
@@ -255,7 +263,7 @@ impl<F: FnMut() -> c_int> Call for Epoll<F> {
 
     /// The kernel is asked for the descriptors themselves: it tells of a change only once, and here several may be one.
     fn again(&mut self, told: &Told) -> i64 {
-        let Told::So(came) = told else { return self.make() };
+        let Some(came) = whole(told) else { return self.make() };
         for (name, events) in pairs(came.found).take(self.room).skip(self.done) {
             match MEMBERS.wait(self.set, name, events as u32) {
                 Waited::Ready => {}

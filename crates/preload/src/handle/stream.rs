@@ -35,17 +35,43 @@ impl Drop for Unlock {
 
 /// Makes `call` on the stream in its turn.
 fn with<R>(f: *mut FILE, call: impl FnOnce() -> R) -> R {
-    if !process::get().threaded || f.is_null() {
+    if f.is_null() {
+        return turn::showing(call);
+    }
+    if !process::get().threaded {
         return turn::showing(|| output::with_stream(f, call));
+    }
+    if let Some(thread) = turn::only_records() {
+        return locked(f, || {
+            let result = output::with_stream(f, call);
+            note_use(thread, f as usize);
+            result
+        });
     }
     let Some(thread) = turn::enter() else { return call() };
     wait_for_turn(thread);
+    locked(f, || {
+        let result = output::with_stream(f, call);
+        used(thread, f as usize);
+        result
+    })
+}
+
+/// Keeps others from the stream meanwhile.
+#[inline(always)]
+fn locked<R>(f: *mut FILE, body: impl FnOnce() -> R) -> R {
     // SAFETY: the program's stream.
     unsafe { real::flockfile(f) };
     let _unlock = Unlock(f);
-    let result = output::with_stream(f, call);
-    used(thread, f as usize);
-    result
+    body()
+}
+
+/// Recording: this thread has used what lies at `address`.
+#[inline(always)]
+fn note_use(thread: &mut Thread, address: usize) {
+    thread.begin();
+    Meeting(address).used(thread);
+    thread.finish();
 }
 
 /// Replay: waits for the uses that came before. Using a stream is no event, so that a program to which a line of output
@@ -61,9 +87,7 @@ fn wait_for_turn(thread: &mut Thread) {
 /// This thread has used the stream, or descriptor, at `address`, and still keeps others from it.
 fn used(thread: &mut Thread, address: usize) {
     if turn::recording() {
-        thread.begin();
-        Meeting(address).used(thread);
-        thread.finish();
+        note_use(thread, address);
     } else if let Some(seat) = process::get().seat(thread.number) {
         seat.uses.store(thread.uses, Release);
     }
@@ -197,9 +221,19 @@ pub unsafe fn fflush(f: *mut FILE) -> c_int {
     with(f, || output::emptying(f, || unsafe { real::fflush(f) }))
 }
 
+#[inline(always)]
 pub unsafe fn fclose(f: *mut FILE) -> c_int {
     // SAFETY: as above.
-    output::emptying(f, || unsafe { real::fclose(f) })
+    unsafe { if output::is_standard(f) { close_standard(f) } else { real::fclose(f) } }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn close_standard(f: *mut FILE) -> c_int {
+    // SAFETY: as above.
+    let result = output::emptying(f, || unsafe { real::fclose(f) });
+    output::forget_all();
+    result
 }
 
 pub unsafe fn vprintf(format: *const c_char, a: Arguments) -> c_int {

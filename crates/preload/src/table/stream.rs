@@ -2,7 +2,7 @@
 //!
 //! Only once a program has more than one thread. Reading from streams is not ordered.
 
-use crate::handle::{stream, writing};
+use crate::handle::{output, stream, writing};
 use libc::{FILE, c_char, c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
 /// A `va_list`, handed on unopened.
@@ -29,6 +29,9 @@ interpose! {
     Outward fn send            (fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> ssize_t                 => writing::send;
     Outward fn sendto          (fd: c_int, from: *const c_void, length: size_t, flags: c_int, to: *const sockaddr, name: socklen_t) -> ssize_t => writing::sendto;
     Outward fn sendmsg         (fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t                              => writing::sendmsg;
+    Note    fn dup2            (from: c_int, to: c_int) -> c_int                                                         => output::dup2;
+    Note    fn dup3            (from: c_int, to: c_int, flags: c_int) -> c_int                                           => output::dup3;
+    Note    fn close           (fd: c_int) -> c_int                                                                      => output::close;
     Acquire fn flockfile       (f: *mut FILE)                                                                            => stream::lock;
     Acquire fn ftrylockfile    (f: *mut FILE) -> c_int                                                                   => stream::trylock;
 }
