@@ -243,9 +243,11 @@ for thread in threads:
 print(done)
 "#;
 
-/// Threads that read the output of children as it comes, and tell whose line came when.
+/// Threads that read the output of children as it comes, and tell whose line came when. Here and below nobody is asked for the
+/// interpreter's lock because he had it for long, which happens on a busy machine, and at whichever instruction (docs/limits.md).
 const PYTHON_CHILDREN: &str = r#"
-import subprocess, threading
+import subprocess, sys, threading
+sys.setswitchinterval(1000)
 told = []
 def reads(me):
     child = subprocess.Popen(["sh", "-c", "for i in 1 2 3 4; do echo $i; sleep 0.00$i; done"], stdout=subprocess.PIPE)
@@ -264,7 +266,8 @@ for times in range(3):
 
 /// A server with a thread for each connection, and clients that ask it at the same time.
 const PYTHON_SERVER: &str = r#"
-import http.server, socketserver, threading, urllib.request
+import http.server, socketserver, sys, threading, urllib.request
+sys.setswitchinterval(1000)
 asked, answered = [], []
 class Answers(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
