@@ -94,7 +94,7 @@ impl Thread {
     pub fn told_of(&mut self, sort: u8) -> Told {
         let call = self.rests().calls[usize::from(sort)];
         self.rests().calls[usize::from(sort)] += 1;
-        if self.live || !tells() {
+        if self.live || process::get().recorded_minor < MINOR_CAME {
             return Told::Nothing;
         }
         let Some(chain) = self.chain() else { return Told::Nothing };
@@ -144,10 +144,4 @@ pub struct InVain {
 
 impl InVain {
     pub const NONE: InVain = InVain { position: 0, event: 0, sort: 0, answer: 0, call: 0, times: 0 };
-}
-
-/// Whether this process's tape tells what came (replay).
-fn tells() -> bool {
-    let minor = process::get().bytes.get(10..12).map_or(0, |two| u16::from_le_bytes([two[0], two[1]]));
-    minor >= MINOR_CAME
 }

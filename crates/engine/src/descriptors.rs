@@ -2,7 +2,6 @@
 
 use crate::sys;
 use crate::watch;
-use core::mem::MaybeUninit;
 use libc::{c_int, pollfd};
 
 /// What came of waiting.
@@ -74,13 +73,7 @@ impl Pause {
 
 /// Whether bytes come from `fd` in pieces that mean nothing: then those of several reads may be read by one.
 pub fn is_stream(fd: c_int) -> bool {
-    let mut status = MaybeUninit::<libc::stat>::zeroed();
-    // SAFETY: a variable of ours, as the kernel fills it; all zero is a value of it.
-    let mode = unsafe {
-        sys::fstat(fd as usize, status.as_mut_ptr() as usize);
-        status.assume_init().st_mode
-    };
-    match mode & libc::S_IFMT {
+    match sys::status_of(fd).st_mode & libc::S_IFMT {
         libc::S_IFIFO => true,
         libc::S_IFSOCK => {
             let (mut kind, mut length) = (0, size_of::<c_int>() as libc::socklen_t);

@@ -91,7 +91,10 @@ impl<F: FnMut() -> i64> Call for Unkept<F> {
     }
 }
 
-const ENDED: i64 = -(libc::EINTR as i64);
+/// The answer of a call that a handler has ended.
+pub const ENDED: i64 = -(libc::EINTR as i64);
+/// The answer of one that would have to wait.
+pub const IN_VAIN: i64 = -(libc::EAGAIN as i64);
 
 /// Makes the call. `mask` is what is blocked inside of it, if it says so.
 pub fn call<C: Call>(mask: Option<u64>, call: &mut C) -> i64 {

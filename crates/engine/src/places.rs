@@ -75,6 +75,7 @@ pub fn record<R>(thread: &mut Thread, key: u64, call: impl FnOnce() -> R, is_mad
             sys::sleep_ns(PAUSE_NS);
         }
     }
+    let _there = There(place, thread.number);
     let result = call();
     if is_made(&result) {
         let version = place.version.fetch_add(1, AcqRel);
@@ -85,8 +86,16 @@ pub fn record<R>(thread: &mut Thread, key: u64, call: impl FnOnce() -> R, is_mad
         }
         thread.rests().calls[usize::from(sort::TURN)] += 1;
     }
-    let _ = place.holder.compare_exchange(thread.number, 0, Release, Relaxed);
     result
+}
+
+/// Somebody is there, until the call is made or its thread cancelled in it; unless another has stopped waiting for that.
+struct There(&'static Place, u32);
+
+impl Drop for There {
+    fn drop(&mut self) {
+        let _ = self.0.holder.compare_exchange(self.1, 0, Release, Relaxed);
+    }
 }
 
 /// Replay: makes `call`, which was made then, when it is its turn.

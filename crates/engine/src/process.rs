@@ -71,6 +71,8 @@ pub struct Process {
     /// How the recorded process ended: see [`state`].
     pub recorded_state: u32,
     pub recorded_by: u32,
+    /// The minor version of its tape's format.
+    pub recorded_minor: u16,
     /// Where this process's fate is told in the session.
     fate: usize,
     /// Its tape (replay).
@@ -104,6 +106,7 @@ static PROCESS: Global = Global(core::cell::UnsafeCell::new(Process {
     shown_parent: 0,
     recorded_state: 0,
     recorded_by: 0,
+    recorded_minor: 0,
     fate: usize::MAX,
     bytes: &[],
     seats: null_mut(),
@@ -401,6 +404,7 @@ pub(crate) fn begin_replay() -> bool {
     process.shown_parent = header.parent_pid;
     process.recorded_state = header.state.into_inner();
     process.recorded_by = header.ended_by.into_inner();
+    process.recorded_minor = header.minor;
     if let Some(at) = at_random() {
         *at = header.at_random;
     }

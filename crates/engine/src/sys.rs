@@ -2,6 +2,7 @@
 //! caught by Retake itself.
 
 use core::arch::asm;
+use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{c_int, c_long, timespec};
@@ -223,6 +224,16 @@ pub fn sleep_ns(ns: u64) {
     let time = timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
     // SAFETY: the time lives on the stack.
     unsafe { nanosleep(&raw const time as usize, 0) };
+}
+
+/// What the kernel tells of the file behind `fd`; all zero if it is closed.
+pub fn status_of(fd: c_int) -> libc::stat {
+    let mut status = MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: a variable of ours, as the kernel fills it; all zero is a value of it.
+    unsafe {
+        fstat(fd as usize, status.as_mut_ptr() as usize);
+        status.assume_init()
+    }
 }
 
 /// A clock's value in nanoseconds.

@@ -216,7 +216,6 @@ pub struct Place {
     pub version: AtomicU64,
     /// A turn has not come (replay): nobody waits here any more.
     pub is_lost: AtomicU32,
-    pub spare: u32,
 }
 
 /// Names of hosts on which tasks may be spawned, one on each line.

@@ -3,21 +3,16 @@
 use crate::handle::input;
 use crate::handle::outward::{answer, kept};
 use crate::table::input::real;
-use libc::{
-    EAGAIN, ECONNREFUSED, EINPROGRESS, EINTR, EISCONN, ENOENT, POLLIN, POLLOUT, c_int, pollfd, sockaddr, socklen_t,
-};
+use libc::{ECONNREFUSED, EINPROGRESS, EISCONN, ENOENT, POLLIN, POLLOUT, c_int, pollfd, sockaddr, socklen_t};
 use retake_engine::came::Told;
 use retake_engine::descriptors::{self, Patience, Pause, Waited};
-use retake_engine::outward::{Call, Found, numbers};
+use retake_engine::outward::{Call, ENDED, Found, IN_VAIN, numbers};
 use retake_engine::{places, sys, turn};
 use retake_tape::entry::sort;
 
 const fn reason(errno: c_int) -> i64 {
     -(errno as i64)
 }
-
-const IN_VAIN: i64 = reason(EAGAIN);
-const ENDED: i64 = reason(EINTR);
 
 struct Accept<F: FnMut() -> c_int>(c_int, F);
 

@@ -5,13 +5,13 @@
 
 use crate::handle::process::has_relatives;
 use crate::table::stream::real;
-use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{FILE, c_int};
 use retake_engine::places;
 use retake_engine::process;
 use retake_engine::sys;
+use retake_engine::thread;
 use retake_tape::session::ROOT_NAME;
 
 unsafe extern "C" {
@@ -21,12 +21,7 @@ unsafe extern "C" {
 
 /// What tells a file from others in this run, and whether it is one on a disk. Nothing for what no order can be seen at.
 fn file_of(fd: c_int) -> Option<(u64, bool)> {
-    let mut status = MaybeUninit::<libc::stat>::zeroed();
-    // SAFETY: a variable of ours, as the kernel fills it; all zero is a value of it.
-    let status = unsafe {
-        sys::fstat(fd as usize, status.as_mut_ptr() as usize);
-        status.assume_init()
-    };
+    let status = sys::status_of(fd);
     let key = (status.st_dev ^ status.st_ino.rotate_left(24)).wrapping_mul(0x9E37_79B9_7F4A_7C15).max(1);
     match status.st_mode & libc::S_IFMT {
         libc::S_IFIFO | libc::S_IFSOCK => Some((key, false)),
@@ -70,7 +65,10 @@ fn place_of(fd: c_int) -> u64 {
 
 /// Makes `call`, which writes to `fd`, in its turn among processes.
 pub fn in_turn<R>(fd: c_int, call: impl FnOnce() -> R) -> R {
-    let Some(known) = PLACES.get((fd as usize).wrapping_sub(1)).filter(|_| has_relatives()) else { return call() };
+    // A child that borrows its parent's memory leaves no trace there.
+    let is_own = || thread::current().is_some_and(|thread| !thread.lends);
+    let known = PLACES.get((fd as usize).wrapping_sub(1)).filter(|_| has_relatives() && is_own());
+    let Some(known) = known else { return call() };
     let mut place = known.load(Relaxed);
     if place == UNKNOWN {
         place = place_of(fd);

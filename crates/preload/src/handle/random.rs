@@ -6,7 +6,6 @@ use crate::handle::reading;
 use crate::table::input::real as real_input;
 use crate::table::outward::real as real_outward;
 use crate::table::time::real;
-use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU64, AtomicUsize};
 use libc::{FILE, c_int, c_uint, c_void, size_t, ssize_t};
@@ -165,12 +164,7 @@ fn is_random(fd: c_int, length: size_t) -> bool {
     if cell.load(Relaxed) & bit == 0 {
         return false;
     }
-    let mut status = MaybeUninit::<libc::stat>::zeroed();
-    // SAFETY: a variable of ours, as the kernel fills it; all zero is a value of it.
-    let status = unsafe {
-        sys::fstat(fd as usize, status.as_mut_ptr() as usize);
-        status.assume_init()
-    };
+    let status = sys::status_of(fd);
     let is_device = status.st_mode & libc::S_IFMT == libc::S_IFCHR
         && (status.st_rdev == libc::makedev(1, 8) || status.st_rdev == libc::makedev(1, 9));
     if !is_device {

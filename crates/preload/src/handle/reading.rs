@@ -5,15 +5,12 @@ use crate::handle::outward::{answer_long, kept, outward};
 use crate::table::outward::real;
 use core::mem::MaybeUninit;
 use core::slice::from_raw_parts;
-use libc::{EAGAIN, EINTR, POLLIN, c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
+use libc::{POLLIN, c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 use retake_engine::came::Told;
 use retake_engine::descriptors::{self, Patience, Pause, Waited, available, is_stream};
-use retake_engine::outward::{Call, Found};
+use retake_engine::outward::{Call, ENDED, Found, IN_VAIN};
 use retake_engine::{sys, thread};
 use retake_tape::entry::sort;
-
-const IN_VAIN: i64 = -(EAGAIN as i64);
-const ENDED: i64 = -(EINTR as i64);
 
 /// Some call that fills memory from a descriptor.
 trait Fill {

@@ -7,18 +7,15 @@ use crate::handle::time;
 use crate::table::outward::real;
 use core::cell::UnsafeCell;
 use core::slice::from_raw_parts_mut;
-use libc::{
-    EINTR, POLLIN, POLLOUT, POLLPRI, c_int, epoll_event, fd_set, nfds_t, pollfd, sigset_t, size_t, timespec, timeval,
-};
+use libc::{POLLIN, POLLOUT, POLLPRI, c_int, epoll_event, fd_set, nfds_t, pollfd, sigset_t, size_t, timespec, timeval};
 use retake_engine::came::Told;
 use retake_engine::descriptors::{self, Patience, Pause, Waited};
 use retake_engine::lock::Lock;
-use retake_engine::outward::{Call, Found, numbers};
+use retake_engine::outward::{Call, ENDED, Found, numbers};
 use retake_engine::process::{self, mode};
 use retake_engine::{sys, thread};
 use retake_tape::entry::{Came, sort};
 
-const ENDED: i64 = -(EINTR as i64);
 const MS: i64 = 1_000_000;
 
 /// How long the caller waits at most; a negative number is for ever.

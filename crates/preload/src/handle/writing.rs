@@ -4,15 +4,12 @@
 use crate::handle::outward::{answer_long, returned};
 use crate::table::stream::real;
 use core::slice::from_raw_parts;
-use libc::{EAGAIN, EINTR, POLLOUT, c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
+use libc::{POLLOUT, c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 use retake_engine::came::Told;
-use retake_engine::descriptors::{self, Patience, Waited};
-use retake_engine::outward::{self, Call, Found};
+use retake_engine::descriptors::{self, Patience};
+use retake_engine::outward::{self, Call, Found, IN_VAIN};
 use retake_engine::sys;
 use retake_tape::entry::sort;
-
-const IN_VAIN: i64 = -(EAGAIN as i64);
-const ENDED: i64 = -(EINTR as i64);
 
 /// A call that gives bytes to a descriptor.
 struct Writing<W: FnMut() -> ssize_t, P: FnMut(usize, usize) -> i64> {
@@ -49,10 +46,8 @@ impl<W: FnMut() -> ssize_t, P: FnMut(usize, usize) -> i64> Call for Writing<W, P
                 done => (self.piece)(done, wanted - done),
             };
             match answer {
-                IN_VAIN => match descriptors::wait(self.fd, POLLOUT, 0, Patience::Endless) {
-                    Waited::Ended if self.done == 0 => return ENDED,
-                    _ => {}
-                },
+                // A handler that comes meanwhile is not the program's concern: it did not wait here.
+                IN_VAIN => _ = descriptors::wait(self.fd, POLLOUT, 0, Patience::Endless),
                 reason @ ..=0 => return if self.done > 0 { self.done as i64 } else { reason },
                 many => self.done += many as usize,
             }
