@@ -473,6 +473,24 @@ fn a_replay_that_waits_for_input_says_so() {
     place.end();
 }
 
+/// Input that comes in pieces is gathered up to what one read brought; if others send less now, that is not waited for for ever.
+#[test]
+fn a_replay_reads_what_came_but_not_for_ever() {
+    let place = Place::new("reads", "reads");
+    let recorded = place.run("printf 0123456789 | $retake record -q -o take -- $program");
+    assert_eq!((recorded.ended, text(&recorded).as_str()), (0, "10\n"), "{}", recorded.stderr);
+    let slowly = place.run("(printf 01234; sleep 0.3; printf 56789) | $retake replay take");
+    assert_eq!((slowly.ended, text(&slowly).as_str()), (0, "10\n"), "{}", slowly.stderr);
+    let less = place.run(
+        "mkfifo input; exec 9<>input; printf 012 >&9
+        $retake replay take <input >said 9<&- &
+        for try in $(seq 300); do [ -s said ] && break; sleep 0.1; done
+        exec 9>&-; wait $!; status=$?; cat said; exit $status",
+    );
+    assert_eq!((less.ended, text(&less).as_str()), (0, "3\n"), "{}", less.stderr);
+    place.end();
+}
+
 /// What is waited for by `sigwait` is not returned before it is sent, however late that is.
 #[test]
 fn a_signal_is_not_taken_before_it_is_sent() {
