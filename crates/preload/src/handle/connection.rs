@@ -149,13 +149,22 @@ unsafe fn place_of(to: *const sockaddr, length: socklen_t) -> Option<u64> {
     const LOOPBACK: u8 = 127;
     // SAFETY: the program's address, which is as long as it says.
     unsafe {
-        let bytes = core::slice::from_raw_parts(to.cast::<u8>(), length as usize);
+        // The kernel copies it, who may find that it lies nowhere.
+        let mut room = [0u8; size_of::<libc::sockaddr_storage>()];
+        let wanted = (length as usize).min(room.len());
+        let here = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: wanted };
+        let there = libc::iovec { iov_base: to.cast_mut().cast(), iov_len: wanted };
+        let (pid, here, there) = (sys::getpid() as usize, &raw const here as usize, &raw const there as usize);
+        if sys::process_vm_readv(pid, here, 1, there, 1, 0) != wanted as isize {
+            return None;
+        }
+        let bytes = &room[..wanted];
         let hash = |bytes: &[u8]| {
             bytes
                 .iter()
                 .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
         };
-        match c_int::from((*to).sa_family) {
+        match c_int::from(u16::from_ne_bytes([room[0], room[1]])) {
             libc::AF_INET if bytes.get(4) == Some(&LOOPBACK) || bytes.get(4..8) == Some(&[0; 4]) => {
                 Some(hash(&bytes[2..4]))
             }

@@ -9,7 +9,7 @@ use libc::{POLLIN, c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ss
 use retake_engine::came::Told;
 use retake_engine::descriptors::{self, Patience, Pause, Waited, available, is_stream};
 use retake_engine::outward::{Call, ENDED, Found, IN_VAIN};
-use retake_engine::{sys, thread};
+use retake_engine::{sys, thread, turn};
 use retake_tape::entry::sort;
 
 /// Some call that fills memory from a descriptor.
@@ -43,7 +43,7 @@ impl<F: Fill> Call for Reading<F> {
 
     /// Most calls bring what they ask for.
     fn tell(&self, answer: i64, _: &mut Found) -> bool {
-        answer != self.0.length() as i64
+        answer < 0 || answer != self.0.length() as i64
     }
 
     fn again(&mut self, told: &Told) -> i64 {
@@ -175,7 +175,7 @@ pub unsafe fn recvfrom(
     name: *mut socklen_t,
 ) -> ssize_t {
     // SAFETY: as above.
-    let room = unsafe { name.as_ref() }.copied();
+    let room = (!name.is_null() && !turn::recording()).then(|| unsafe { *name });
     // SAFETY: as above; each call is told how much room there is.
     receive_by(fd, to, length, flags, |to, length| unsafe {
         if let Some(room) = room {
@@ -263,7 +263,7 @@ struct Message {
     to: *mut msghdr,
     flags: c_int,
     /// How much room there is for what comes besides.
-    room: (socklen_t, usize),
+    room: Option<(socklen_t, usize)>,
 }
 
 impl Message {
@@ -297,15 +297,15 @@ impl Call for Message {
     fn make(&mut self) -> i64 {
         // SAFETY: the program's arguments.
         unsafe {
-            if let Some(to) = self.to.as_mut() {
-                (to.msg_namelen, to.msg_controllen) = self.room;
+            if let Some(room) = self.room {
+                ((*self.to).msg_namelen, (*self.to).msg_controllen) = room;
             }
             answer_long(real::recvmsg(self.fd, self.to, self.flags))
         }
     }
 
     fn tell(&self, answer: i64, _: &mut Found) -> bool {
-        answer != self.length() as i64
+        answer < 0 || answer != self.length() as i64
     }
 
     fn again(&mut self, told: &Told) -> i64 {
@@ -339,8 +339,10 @@ impl Call for Message {
 }
 
 pub unsafe fn recvmsg(fd: c_int, to: *mut msghdr, flags: c_int) -> ssize_t {
-    // SAFETY: the program's arguments.
-    let room = unsafe { to.as_ref() }.map_or((0, 0), |to| (to.msg_namelen, to.msg_controllen));
+    // While recording it is made once, and the kernel may find that it lies nowhere.
+    let is_again = !to.is_null() && !turn::recording();
+    // SAFETY: as above.
+    let room = is_again.then(|| unsafe { ((*to).msg_namelen, (*to).msg_controllen) });
     if flags & (libc::MSG_TRUNC | libc::MSG_ERRQUEUE | libc::MSG_OOB | libc::MSG_PEEK) != 0 {
         // SAFETY: as above.
         return outward(|| unsafe { real::recvmsg(fd, to, flags) } as i64) as ssize_t;

@@ -12,9 +12,10 @@ use retake_engine::sys;
 use retake_tape::entry::sort;
 
 /// A call that gives bytes to a descriptor.
-struct Writing<W: FnMut() -> ssize_t, P: FnMut(usize, usize) -> i64> {
+struct Writing<L: Fn() -> usize, W: FnMut() -> ssize_t, P: FnMut(usize, usize) -> i64> {
     fd: c_int,
-    length: usize,
+    /// How many bytes it gives; asked for only when the kernel has seen that they lie somewhere.
+    length: L,
     whole: W,
     /// Writes so many bytes at most, behind the first ones.
     piece: P,
@@ -22,7 +23,7 @@ struct Writing<W: FnMut() -> ssize_t, P: FnMut(usize, usize) -> i64> {
     done: usize,
 }
 
-impl<W: FnMut() -> ssize_t, P: FnMut(usize, usize) -> i64> Call for Writing<W, P> {
+impl<L: Fn() -> usize, W: FnMut() -> ssize_t, P: FnMut(usize, usize) -> i64> Call for Writing<L, W, P> {
     const SORT: Option<u8> = Some(sort::WRITE);
 
     fn make(&mut self) -> i64 {
@@ -30,19 +31,20 @@ impl<W: FnMut() -> ssize_t, P: FnMut(usize, usize) -> i64> Call for Writing<W, P
     }
 
     fn tell(&self, answer: i64, _: &mut Found) -> bool {
-        answer != self.length as i64 && (answer >= 0 || answer == IN_VAIN)
+        answer == IN_VAIN || answer >= 0 && answer != (self.length)() as i64
     }
 
     fn again(&mut self, told: &Told) -> i64 {
         let wanted = match told {
             Told::Nothing => return self.make(),
             Told::So(came) if came.answer == IN_VAIN => return IN_VAIN,
-            Told::So(came) => usize::try_from(came.answer).unwrap_or(0).min(self.length),
-            Told::Plain => self.length,
+            Told::So(came) => usize::try_from(came.answer).unwrap_or(0).min((self.length)()),
+            Told::Plain => (self.length)(),
         };
+        let length = (self.length)();
         loop {
             let answer = match self.done {
-                0 if wanted == self.length => self.make(),
+                0 if wanted == length => self.make(),
                 done => (self.piece)(done, wanted - done),
             };
             match answer {
@@ -58,7 +60,12 @@ impl<W: FnMut() -> ssize_t, P: FnMut(usize, usize) -> i64> Call for Writing<W, P
     }
 }
 
-fn by(fd: c_int, length: usize, whole: impl FnMut() -> ssize_t, piece: impl FnMut(usize, usize) -> i64) -> ssize_t {
+fn by(
+    fd: c_int,
+    length: impl Fn() -> usize,
+    whole: impl FnMut() -> ssize_t,
+    piece: impl FnMut(usize, usize) -> i64,
+) -> ssize_t {
     returned(outward::give(&mut Writing { fd, length, whole, piece, done: 0 })) as ssize_t
 }
 
@@ -66,7 +73,7 @@ pub unsafe fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
     // SAFETY: the program's arguments; so for the others.
     by(
         fd,
-        length,
+        || length,
         || unsafe { real::write(fd, from, length) },
         |done, length| unsafe { sys::write(fd as usize, from as usize + done, length) as i64 },
     )
@@ -91,7 +98,7 @@ pub unsafe fn writev(fd: c_int, parts: *const iovec, many: c_int) -> ssize_t {
         return whole();
     }
     // SAFETY: as above.
-    let length = unsafe { from_raw_parts(parts, many as usize) }.iter().map(|part| part.iov_len).sum();
+    let length = || unsafe { from_raw_parts(parts, many as usize) }.iter().map(|part| part.iov_len).sum();
     // SAFETY: as above.
     by(fd, length, whole, |done, length| match unsafe { part_at(parts, many, done) } {
         // SAFETY: as above.
@@ -104,7 +111,7 @@ pub unsafe fn send(fd: c_int, from: *const c_void, length: size_t, flags: c_int)
     // SAFETY: as above.
     by(
         fd,
-        length,
+        || length,
         || unsafe { real::send(fd, from, length, flags) },
         |done, length| unsafe { sys::sendto(fd as usize, from as usize + done, length, flags as usize, 0, 0) as i64 },
     )
@@ -121,7 +128,7 @@ pub unsafe fn sendto(
     // SAFETY: as above.
     by(
         fd,
-        length,
+        || length,
         || unsafe { real::sendto(fd, from, length, flags, to, name) },
         |done, length| unsafe {
             sys::sendto(fd as usize, from as usize + done, length, flags as usize, to as usize, name as usize) as i64
@@ -134,14 +141,10 @@ pub unsafe fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_
     // SAFETY: as above.
     let whole = || unsafe { real::sendmsg(fd, message, flags) };
     // SAFETY: as above.
-    let (parts, many) = unsafe { message.as_ref() }.map_or((core::ptr::null_mut(), 0), |m| (m.msg_iov, m.msg_iovlen));
-    if parts.is_null() || many == 0 || many > c_int::MAX as usize {
-        return whole();
-    }
+    let parts = || unsafe { from_raw_parts((*message).msg_iov, (*message).msg_iovlen) };
+    let length = || parts().iter().map(|part| part.iov_len).sum();
     // SAFETY: as above.
-    let length = unsafe { from_raw_parts(parts, many) }.iter().map(|part| part.iov_len).sum();
-    // SAFETY: as above.
-    by(fd, length, whole, |done, length| match unsafe { part_at(parts, many as c_int, done) } {
+    by(fd, length, whole, |done, length| match unsafe { part_at(parts().as_ptr(), parts().len() as c_int, done) } {
         Some((from, left)) => {
             let mut part = iovec { iov_base: from as *mut c_void, iov_len: left.min(length) };
             // SAFETY: as above; the copy has a part of ours.
