@@ -5,9 +5,12 @@ use crate::errno;
 use crate::glibc::Sem;
 use crate::handle::time;
 use crate::table::sem::real;
+use core::cell::Cell;
 use libc::{c_int, c_uint, clockid_t, timespec};
 use retake_engine::deadlock::{self, want};
+use retake_engine::park;
 use retake_engine::schedule;
+use retake_engine::thread;
 use retake_engine::turn::{self, Turn};
 use retake_tape::op::Op;
 
@@ -26,6 +29,28 @@ fn result(reason: c_int) -> c_int {
     }
 }
 
+/// Replay: it is this thread's turn, so the post that it needs has been made, or is just about to be. If not, the replay goes
+/// another way than the recording, and whoever watches it must see that this thread waits.
+unsafe fn take_in_turn(s: *mut Sem) -> c_int {
+    const SPINS: u32 = 200;
+    // SAFETY: the program's semaphore.
+    let takes = || unsafe { real::sem_trywait(s) == 0 || errno::get() != libc::EAGAIN };
+    for _ in 0..SPINS {
+        if takes() {
+            return 0;
+        }
+        core::hint::spin_loop();
+    }
+    if let Some(thread) = thread::current() {
+        let has_taken = Cell::new(false);
+        park::wait_until(thread, s as usize, || {
+            has_taken.set(has_taken.get() || takes());
+            has_taken.get()
+        });
+    }
+    0
+}
+
 unsafe fn take(op: Op, s: *mut Sem, until_ns: u64, call: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program's semaphore.
     let object = unsafe { (*s).touch() };
@@ -39,14 +64,7 @@ unsafe fn take(op: Op, s: *mut Sem, until_ns: u64, call: impl FnOnce() -> c_int)
     turn.attempt = Some(&attempt);
     let mut before = errno::get();
     // SAFETY: the program's semaphore.
-    let again = || unsafe {
-        loop {
-            let got = reason(real::sem_wait(s));
-            if got != libc::EINTR {
-                return got;
-            }
-        }
-    };
+    let again = || unsafe { take_in_turn(s) };
     let got = turn.acquire(|| reason(call()), again);
     if got != 0 {
         before = got;
