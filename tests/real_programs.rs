@@ -243,11 +243,44 @@ for thread in threads:
 print(done)
 "#;
 
-/// Threads that read the output of children as it comes, and tell whose line came when. Here and below nobody is asked for the
-/// interpreter's lock because he had it for long, which happens on a busy machine, and at whichever instruction (docs/limits.md).
+/// Threads that compute, and so are asked for the interpreter's lock in the middle of that, which they look at where they please;
+/// what each did when is told, some of it behind a lock, some not.
+const PYTHON_COMPUTES: &str = r#"
+import threading, queue
+from concurrent.futures import ThreadPoolExecutor, as_completed
+lock, work, told = threading.Lock(), queue.Queue(), []
+def computes(me):
+    total = 0
+    for turn in range(25):
+        total += sum(i * i % 7 for i in range(30000))
+        told.append((me, turn))
+        with lock:
+            told.append((me, turn, total))
+def takes(me):
+    while (block := work.get()) is not None:
+        value = 0
+        for i in range(block * 40):
+            value = (value * 31 + i) % 1000003
+        told.append((me, block, value))
+threads = [threading.Thread(target=computes, args=(i,)) for i in range(3)]
+threads += [threading.Thread(target=takes, args=(i,)) for i in range(3, 5)]
+for thread in threads:
+    thread.start()
+for block in range(200):
+    work.put(block)
+work.put(None)
+work.put(None)
+for thread in threads:
+    thread.join()
+with ThreadPoolExecutor(4) as pool:
+    asked = {pool.submit(sum, range(200000 + i)): i for i in range(40)}
+    print([asked[done] for done in as_completed(asked)])
+print(told)
+"#;
+
+/// Threads that read the output of children as it comes, and tell whose line came when.
 const PYTHON_CHILDREN: &str = r#"
-import subprocess, sys, threading
-sys.setswitchinterval(1000)
+import subprocess, threading
 told = []
 def reads(me):
     child = subprocess.Popen(["sh", "-c", "for i in 1 2 3 4; do echo $i; sleep 0.00$i; done"], stdout=subprocess.PIPE)
@@ -266,8 +299,7 @@ for times in range(3):
 
 /// A server with a thread for each connection, and clients that ask it at the same time.
 const PYTHON_SERVER: &str = r#"
-import http.server, socketserver, sys, threading, urllib.request
-sys.setswitchinterval(1000)
+import http.server, socketserver, threading, urllib.request
 asked, answered = [], []
 class Answers(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
@@ -292,6 +324,31 @@ for thread in threads:
     thread.join()
 print(asked, answered)
 "#;
+
+#[test]
+fn python_threads_that_compute() {
+    same_as_recorded("python-computes", "python3", &[PYTHON, "-c", PYTHON_COMPUTES]);
+}
+
+/// Where in a long computation the lock was asked for cannot be told, and that is said. All that is ordered comes back all the same.
+#[test]
+fn python_threads_that_compute_for_long() {
+    let script = "import threading\n\
+                  def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\n\
+                  threads = [threading.Thread(target=lambda: print(threading.current_thread().name, fib(29))) for i in range(3)]\n\
+                  [thread.start() for thread in threads], [thread.join() for thread in threads]";
+    need(PYTHON, "python3");
+    let place = Place::new("python-long");
+    let recorded = place.record(&[PYTHON, "-c", script]);
+    assert!(recorded.status.success(), "{}", recorded.stderr);
+    assert!(recorded.stderr.contains("interpreter lock in the middle of a long computation"), "{}", recorded.stderr);
+    for time in 1..=REPLAYS {
+        let replayed = place.replay();
+        assert_eq!(replayed.status, recorded.status, "status of replay {time}\n{}", replayed.stderr);
+        assert_eq!(replayed.output, recorded.output, "output of replay {time}\n{}", replayed.stderr);
+    }
+    place.end();
+}
 
 #[test]
 fn python_with_children() {

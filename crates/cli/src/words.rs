@@ -1,6 +1,6 @@
 //! Numbers, outcomes and entries of a tape in words.
 
-use retake_tape::entry::{CANCELLED, Came, Entry, INSIDE, note, sort, unlock};
+use retake_tape::entry::{CANCELLED, Came, Entry, INSIDE, Place, note, sort, unlock};
 use retake_tape::op::Op;
 use retake_tape::rich::WAITS;
 use retake_tape::walk::Fault;
@@ -147,6 +147,14 @@ pub fn entry(entry: &Entry<'_>) -> String {
             format!("{when} a call that waits for the outside, after {many} others")
         }
         Entry::Came(came) => self::came(came),
+        Entry::Asks { thread } => format!("time is over; thread number {thread} halts for what comes of that"),
+        Entry::Halts { thread, count, place } => {
+            let when = match place {
+                Place::Before => String::new(),
+                Place::Behind(releases) => format!(", somewhere behind release {releases}"),
+            };
+            format!("halts for event {count} of thread number {thread}{when}")
+        }
         Entry::Bytes(bytes) if !bytes.is_empty() && bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) => {
             format!("{}: \"{}\"", count(bytes.len() as u64, "byte"), String::from_utf8_lossy(bytes))
         }

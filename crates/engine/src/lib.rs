@@ -19,6 +19,7 @@ pub mod descriptors;
 pub mod end;
 pub mod entries;
 pub mod explore;
+pub mod halt;
 pub mod held;
 pub mod jitter;
 pub mod lend;

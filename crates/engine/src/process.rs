@@ -54,6 +54,9 @@ pub struct Seat {
     pub sends_to: AtomicU64,
     /// Uses of streams so far.
     pub uses: AtomicU64,
+    /// The last event of its for which a thread halted, or could go on: see [`crate::halt`].
+    pub halted_for: AtomicU64,
+    pub went_on: AtomicU64,
     /// What its receives from anyone got.
     pub expected: Expected,
 }
@@ -270,6 +273,7 @@ pub fn forked() {
     process.set_name(&name[..length]);
     thread::forget_others(thread);
     crate::park::reset();
+    crate::halt::reset();
     crate::deadlock::reset();
     crate::schedule::reset();
     crate::baton::reset();
@@ -426,6 +430,8 @@ pub(crate) fn begin_replay() -> bool {
             wanted: AtomicU64::new(0),
             sends_to: AtomicU64::new(0),
             uses: AtomicU64::new(0),
+            halted_for: AtomicU64::new(0),
+            went_on: AtomicU64::new(0),
             expected: Expected::default(),
         };
         seat.header.count = AtomicU64::new(0);

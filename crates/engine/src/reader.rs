@@ -1,6 +1,6 @@
 //! The reading end of one thread's tape: the next entry, always one ahead.
 
-use retake_tape::entry::{self, Context, Entry};
+use retake_tape::entry::{self, Context, Entry, Place};
 use retake_tape::op::Op;
 use retake_tape::walk::{self, Chunk};
 
@@ -130,13 +130,16 @@ impl Reader {
         entry.filter(|_| context.event == self.context.event)
     }
 
-    /// The first event that needs more than a glance. The event before a signal does: its handler comes right after it. So
-    /// does the one before unlocking what is another's, which must not be taken for unlocking one's own.
+    /// The first event that needs more than a glance. The event before a signal does: its handler comes right after it; so
+    /// does the one before a halt behind a release, and the one before unlocking what is another's, which must not be taken for unlocking one's own.
     pub fn stop(&self) -> u64 {
         let behind = self.total + 1;
         match self.next {
             _ if self.polls_left > 0 => 0,
-            Some((event, Entry::Signal(_) | Entry::Result(Op::MutexUnlock, _))) => behind.min(event.saturating_sub(1)),
+            Some((
+                event,
+                Entry::Signal(_) | Entry::Halts { place: Place::Behind(_), .. } | Entry::Result(Op::MutexUnlock, _),
+            )) => behind.min(event.saturating_sub(1)),
             Some((event, _)) => behind.min(event),
             None => behind,
         }

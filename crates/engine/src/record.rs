@@ -9,7 +9,7 @@ use crate::signals;
 use crate::thread::Thread;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::compiler_fence;
-use retake_tape::entry::{Context, ROOM, Signal, write};
+use retake_tape::entry::{Context, Place, ROOM, Signal, write};
 use retake_tape::op::Op;
 
 impl Thread {
@@ -171,6 +171,18 @@ impl Thread {
     pub fn note_outward(&mut self, many: u64, is_behind: bool) {
         // SAFETY: `put` gives the room.
         self.put(ROOM, |context, to, event| unsafe { write::outward(context, to, event, many, is_behind) });
+    }
+
+    /// The wait that comes next is over by time, and that thread was asked to halt for it.
+    pub fn note_asks(&mut self, thread: u32) {
+        // SAFETY: `put` gives the room.
+        self.put(ROOM, |context, to, event| unsafe { write::asks(context, to, event, thread) });
+    }
+
+    /// The thread halts, or was not seen to, for what comes of that event of another.
+    pub fn note_halts(&mut self, thread: u32, count: u64, place: Place) {
+        // SAFETY: `put` gives the room.
+        self.put(ROOM, |context, to, event| unsafe { write::halts(context, to, event, thread, count, place) });
     }
 
     /// The call returned these bytes.

@@ -1,13 +1,14 @@
 //! Replay: the next step of this thread's tape, and waiting until it may be taken.
 
 use crate::end;
+use crate::halt;
 use crate::report;
 use crate::settled;
 use crate::signals;
 use crate::stops;
 use crate::thread::{Thread, fast};
 use core::sync::atomic::Ordering::Relaxed;
-use retake_tape::entry::{Entry, INSIDE, Signal};
+use retake_tape::entry::{Entry, INSIDE, Place, Signal};
 use retake_tape::op::Op;
 
 /// When an event may happen.
@@ -168,17 +169,29 @@ impl Thread {
             if !entry.is_soft() || at > self.count() + 1 {
                 return;
             }
-            if let Entry::Signal(signal) = entry {
-                if is_later(&signal) {
-                    return;
+            match entry {
+                Entry::Signal(signal) => {
+                    if is_later(&signal) {
+                        return;
+                    }
+                    signals::wait_for(&signal);
+                    self.reader.advance();
+                    signals::deliver(self, signal);
                 }
-                signals::wait_for(&signal);
-                self.reader.advance();
-                signals::deliver(self, signal);
-            } else {
-                self.reader.advance();
+                Entry::Halts { thread, count, .. } => self.halts(thread, count),
+                Entry::Asks { thread } => {
+                    self.halt.asks = thread;
+                    self.reader.advance();
+                }
+                _ => self.reader.advance(),
             }
         }
+    }
+
+    /// Halts, as the next entry says.
+    fn halts(&mut self, thread: u32, count: u64) {
+        self.reader.advance();
+        halt::replay(self, thread, count);
     }
 
     /// Whether the next event has a result of `op` on the tape: then it is an event, otherwise it is none.
@@ -248,6 +261,7 @@ impl Thread {
         self.stop = self.reader.stop();
         self.release_stop = match self.reader.next {
             Some((at, Entry::Signal(signal))) if at <= self.count() + 1 => signal.releases,
+            Some((at, Entry::Halts { place: Place::Behind(releases), .. })) if at <= self.count() + 1 => releases,
             _ => u64::MAX,
         };
         if self.next_unlock().is_some() {
@@ -341,10 +355,18 @@ impl Thread {
     pub fn look_ahead(&mut self) {
         self.begin();
         self.pass_slept();
-        while let Some((at, Entry::Signal(signal))) = self.reader.next {
-            if at > self.count() + 1 || self.live || signal.number & INSIDE != 0 {
+        while let Some((at, entry)) = self.reader.next {
+            if at > self.count() + 1 || self.live {
                 break;
             }
+            let signal = match entry {
+                Entry::Signal(signal) if signal.number & INSIDE == 0 => signal,
+                Entry::Halts { thread, count, place: Place::Behind(releases) } if self.releases >= releases => {
+                    self.halts(thread, count);
+                    continue;
+                }
+                _ => break,
+            };
             if self.is_own_call(&signal) || self.releases < signal.releases {
                 break;
             }
@@ -431,6 +453,7 @@ impl Thread {
                     self.reader.advance();
                     signals::deliver(self, signal);
                 }
+                Entry::Halts { thread, count, place: Place::Before } => self.halts(thread, count),
                 Entry::After { .. } | Entry::Slept(_) | Entry::Outward { .. } => self.reader.advance(),
                 _ => return None,
             }

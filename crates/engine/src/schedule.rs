@@ -22,6 +22,7 @@ use crate::baton;
 use crate::clock;
 use crate::deadlock::{self, Wanted, want};
 use crate::explore::{self, About, Explored};
+use crate::halt;
 use crate::lend;
 use crate::outside;
 use crate::process;
@@ -218,6 +219,7 @@ pub fn takes_part() -> bool {
 /// A point before `op` on `object`, in a replay of what was explored, too.
 #[inline]
 pub fn before(op: Op, object: usize) {
+    halt::point();
     if is_on() {
         point_before(op, object);
     } else {

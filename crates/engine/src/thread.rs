@@ -7,6 +7,7 @@
 use crate::came::Ahead;
 use crate::deadlock::{Holds, Want};
 use crate::entries::Entries;
+use crate::halt::Halt;
 use crate::held::Held;
 use crate::jitter;
 use crate::lock::Lock;
@@ -181,6 +182,8 @@ pub struct Thread {
     pub is_cancelled: AtomicBool,
     /// Its part in the schedule that is followed.
     pub part: Part,
+    /// Its part where one halts for another's time-out.
+    pub halt: Halt,
     /// Its part where threads are replayed one at a time.
     pub stand: Stand,
     /// Read-write locks that it has for reading.

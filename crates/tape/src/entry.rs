@@ -14,6 +14,8 @@
 //!
 //! Kinds from 0x40 up carry the length of their payload, so that a reader may pass over kinds that it does not know.
 
+pub use crate::came::{Came, sort};
+pub use crate::note;
 use crate::op::Op;
 use crate::varint::{get, put, put_in_two, put_small, unzigzag, zigzag};
 
@@ -44,45 +46,8 @@ mod kind {
     pub const MATCHES: u8 = 0x42;
     pub const OUTWARD: u8 = 0x43;
     pub const CAME: u8 = 0x44;
-}
-
-/// Sorts of calls that wait for the outside and whose outcome is kept; those of each are counted by themselves.
-pub mod sort {
-    /// Bytes were taken from a file, a pipe or a socket.
-    pub const READ: u8 = 0;
-    /// Descriptors were looked at, or waited for.
-    pub const READY: u8 = 1;
-    /// A connection was taken.
-    pub const ACCEPT: u8 = 2;
-    /// A connection was made.
-    pub const CONNECT: u8 = 3;
-    /// Bytes were given.
-    pub const WRITE: u8 = 4;
-    /// Not a call, but its turn at a place where processes meet: the answer is how often somebody had been there.
-    pub const TURN: u8 = 5;
-    /// How many there are.
-    pub const MANY: usize = 6;
-}
-
-/// Kinds of [`Entry::Note`].
-pub mod note {
-    /// A file that was opened for reading: its path.
-    pub const FILE: u8 = 1;
-    /// A socket that was connected or accepted: its address in words.
-    pub const SOCKET: u8 = 2;
-    /// A module in memory: `base size build-id path`.
-    pub const MODULE: u8 = 3;
-    /// A function that is known and not replayed: its name.
-    pub const UNSUPPORTED: u8 = 4;
-    /// How the process was started: the program, the directory and the arguments, separated by zero bytes.
-    pub const COMMAND: u8 = 5;
-    /// Something that a reader should be told.
-    pub const WORDS: u8 = 6;
-    /// What a call exchanged with other processes, for a replay without them: the name of the function, a zero byte, and
-    /// what that function needs.
-    pub const CONTENTS: u8 = 7;
-    /// A function without which the process cannot be replayed alone: its name.
-    pub const NOT_ALONE: u8 = 8;
+    pub const ASKS: u8 = 0x45;
+    pub const HALTS: u8 = 0x46;
 }
 
 /// Results of unlocking a mutex that the thread does not have. Unlocking one's own is no event.
@@ -122,31 +87,13 @@ pub struct Signal {
     pub releases: u64,
 }
 
-/// What came of a call that waits for the outside, where that could have been something else.
+/// Where a thread halted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Came<'a> {
-    /// One of [`sort`].
-    pub sort: u8,
-    /// How many calls of that sort had returned since the last event.
-    pub call: u64,
-    /// So many in a row came out so; more than one only if they found nothing.
-    pub times: u32,
-    /// How many, or a negative reason.
-    pub answer: i64,
-    /// What of it was found, in the words of its sort.
-    pub found: &'a [u8],
-}
-
-impl Came<'_> {
-    /// Whether it found nothing, which may happen again and again.
-    pub fn is_nothing(&self) -> bool {
-        self.answer <= 0 && self.found.is_empty()
-    }
-
-    /// The first call of its sort that is none of these.
-    pub fn behind(&self) -> u64 {
-        self.call.saturating_add(self.times.into())
-    }
+pub enum Place {
+    /// Before the event, or the look at a clock, that comes next.
+    Before,
+    /// Somewhere behind its release of this number: it came to no place that could be told.
+    Behind(u64),
 }
 
 /// Set in the byte of the sort if the number of times stands in the place of what was found, to be raised there.
@@ -180,6 +127,10 @@ pub enum Entry<'a> {
     Outward { many: u64, is_behind: bool },
     /// What came of a call that waits for the outside (soft).
     Came(Came<'a>),
+    /// The wait that comes next was over by time, and the other thread was asked to halt for what came of that (soft).
+    Asks { thread: u32 },
+    /// Here the thread halted until the other one was done with what came of its event `count` (soft).
+    Halts { thread: u32, count: u64, place: Place },
     /// Bytes that the call returned.
     Bytes(&'a [u8]),
     /// Something worth knowing that replay does not need (soft).
@@ -193,9 +144,10 @@ pub enum Entry<'a> {
 impl Entry<'_> {
     /// Whether the entry stands between events rather than for one.
     pub fn is_soft(&self) -> bool {
-        use Entry::{After, Came, Clock, Matches, Note, Outward, Signal, Slept, Unknown};
+        use Entry::{After, Asks, Came, Clock, Halts, Matches, Note, Outward, Signal, Slept, Unknown};
         let is_counted = matches!(self, After { .. } | Slept(_) | Outward { .. } | Came(_));
-        is_counted || matches!(self, Clock { .. } | Signal(_) | Note(..) | Matches(_) | Unknown(_))
+        let is_halt = matches!(self, Asks { .. } | Halts { .. });
+        is_counted || is_halt || matches!(self, Clock { .. } | Signal(_) | Note(..) | Matches(_) | Unknown(_))
     }
 }
 
@@ -381,6 +333,26 @@ pub mod write {
         }
     }
 
+    pub unsafe fn asks(c: &mut Context, to: *mut u8, event: u64, thread: u32) -> *mut u8 {
+        // SAFETY: the caller gives the room.
+        unsafe { string(other(c, to, event, kind::ASKS), &thread.to_le_bytes()) }
+    }
+
+    pub unsafe fn halts(c: &mut Context, to: *mut u8, event: u64, thread: u32, count: u64, place: Place) -> *mut u8 {
+        let mut words = [0; 20];
+        words[..4].copy_from_slice(&thread.to_le_bytes());
+        words[4..12].copy_from_slice(&count.to_le_bytes());
+        let length = match place {
+            Place::Before => 12,
+            Place::Behind(releases) => {
+                words[12..].copy_from_slice(&releases.to_le_bytes());
+                20
+            }
+        };
+        // SAFETY: the caller gives the room.
+        unsafe { string(other(c, to, event, kind::HALTS), &words[..length]) }
+    }
+
     unsafe fn string(to: *mut u8, bytes: &[u8]) -> *mut u8 {
         // SAFETY: the caller gives the room for the bytes, too.
         unsafe {
@@ -532,6 +504,21 @@ impl<'a> Cursor<'a> {
         Ok(Came { times, found: &[], ..came })
     }
 
+    fn word32(&mut self) -> Result<u32, Garbled> {
+        Ok(u32::from_le_bytes(self.take(4)?.try_into().map_err(|_| Garbled)?))
+    }
+
+    fn word64(&mut self) -> Result<u64, Garbled> {
+        Ok(u64::from_le_bytes(self.take(8)?.try_into().map_err(|_| Garbled)?))
+    }
+
+    /// All that is left is where and for whom a thread halted.
+    fn halts(mut self) -> Result<Entry<'a>, Garbled> {
+        let (thread, count) = (self.word32()?, self.word64()?);
+        let place = if self.0.is_empty() { Place::Before } else { Place::Behind(self.word64()?) };
+        Ok(Entry::Halts { thread, count, place })
+    }
+
     fn other(&mut self, c: &mut Context) -> Result<Entry<'a>, Garbled> {
         Ok(match self.byte()? {
             kind::RESULT => Entry::Result(self.op()?, self.signed()?),
@@ -592,6 +579,14 @@ impl<'a> Cursor<'a> {
                 let length = self.number()?;
                 Entry::Came(Cursor(self.take(length)?).came()?)
             }
+            kind::ASKS => {
+                let length = self.number()?;
+                Entry::Asks { thread: Cursor(self.take(length)?).word32()? }
+            }
+            kind::HALTS => {
+                let length = self.number()?;
+                Cursor(self.take(length)?).halts()?
+            }
             newer @ 0x40.. => {
                 let length = self.number()?;
                 self.take(length)?;
@@ -635,6 +630,9 @@ mod tests {
             to = write::came(&mut c, to, 15, polled);
             to = write::came(&mut c, to, 15, many);
             to = write::came(&mut c, to, 15, in_vain);
+            to = write::asks(&mut c, to, 15, 3);
+            to = write::halts(&mut c, to, 15, 3, 1 << 40, Place::Before);
+            to = write::halts(&mut c, to, 15, 3, 12, Place::Behind(1 << 40));
             to = write::bytes(&mut c, to, 15, b"random");
             to = write::note(&mut c, to, 16, note::FILE, &[b"/etc/", b"hosts"]);
             write::matches(&mut c, to, 17, 5)
@@ -663,6 +661,9 @@ mod tests {
             (15, Entry::Came(polled)),
             (15, Entry::Came(many)),
             (15, Entry::Came(in_vain)),
+            (15, Entry::Asks { thread: 3 }),
+            (15, Entry::Halts { thread: 3, count: 1 << 40, place: Place::Before }),
+            (15, Entry::Halts { thread: 3, count: 12, place: Place::Behind(1 << 40) }),
             (15, Entry::Bytes(b"random")),
             (16, Entry::Note(note::FILE, b"/etc/hosts")),
             (17, Entry::Matches(&[0; 5])),

@@ -16,6 +16,7 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 
 pub mod board;
+pub mod came;
 pub mod check;
 pub mod choices;
 pub mod copy;
@@ -23,6 +24,7 @@ pub mod entry;
 mod fold;
 pub mod layout;
 pub mod matches;
+pub mod note;
 pub mod op;
 pub mod part;
 pub mod rich;

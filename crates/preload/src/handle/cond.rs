@@ -6,7 +6,7 @@
 //! signals are only counted.
 
 use crate::glibc::Mutex;
-use crate::handle::{mutex, time};
+use crate::handle::{mutex, python, time};
 use crate::table::cond::real;
 use crate::table::mutex::real as real_mutex;
 use crate::table::thread::real as real_thread;
@@ -14,6 +14,7 @@ use core::sync::atomic::Ordering::Acquire;
 use libc::{EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, pthread_cond_t, timespec};
 use retake_engine::baton;
 use retake_engine::deadlock::{self, Wanted, want};
+use retake_engine::halt;
 use retake_engine::objects::{Meeting, Object};
 use retake_engine::park;
 use retake_engine::replay::Order;
@@ -59,6 +60,7 @@ pub unsafe fn wait_by(
     until_ns: Option<u64>,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
+    halt::point();
     let Some(thread) = turn::enter() else { return call() };
     // SAFETY: the waiter has its mutex, before and after: since the call that locked it first.
     unsafe {
@@ -89,12 +91,16 @@ unsafe fn wait_once(
         turn::tell(thread, Op::MutexUnlock, 0, m as usize, 0, 0);
         let condition = Meeting(c as usize);
         condition.waits();
+        let interpreters = if op == Op::CondTimed { python::waits(c) } else { None };
         // SAFETY: a cancelled waiter has its mutex again before its clean-up handlers run.
         let result = turn::inside(call, || unsafe {
             condition.waited(false);
             record_cancelled(op, c, m, before);
         });
         condition.waited(result == 0);
+        if let Some(wait) = interpreters {
+            wait.ends(thread, result);
+        }
         // SAFETY: the waiter has its mutex again.
         unsafe { record(thread, op, c, m, before, i64::from(result)) };
         return result;
@@ -245,6 +251,7 @@ unsafe fn replay(
             if let Some(kept) = kept {
                 kept.taken(thread);
             }
+            halt::replay_asks(thread);
         }
     }
     if step.result == CANCELLED {
@@ -280,6 +287,7 @@ pub unsafe fn signal_by(op: Op, c: *mut pthread_cond_t, call: impl FnOnce() -> c
         thread.happen();
         thread.finish();
         turn::tell(thread, op, thread.count(), c as usize, 0, 0);
+        python::signalled(c);
         let result = call();
         schedule::behind();
         return result;

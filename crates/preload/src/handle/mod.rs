@@ -24,6 +24,7 @@ pub mod output;
 pub mod outward;
 pub mod process;
 pub mod pvm;
+pub mod python;
 pub mod random;
 pub mod reading;
 pub mod ready;

@@ -5,7 +5,7 @@
 //! have come in between.
 
 use crate::glibc::Mutex;
-use crate::handle::time;
+use crate::handle::{python, time};
 use crate::table::mutex::real;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, timespec};
@@ -217,6 +217,9 @@ unsafe fn lock_or_wait(m: *mut Mutex) -> c_int {
             if result != EBUSY {
                 return result;
             }
+        }
+        if python::has(m as usize) {
+            return python::lock(m);
         }
         deadlock::blocking(Op::MutexLock, want::MUTEX, m as usize, || real::pthread_mutex_lock(m))
     }

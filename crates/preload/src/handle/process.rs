@@ -1,7 +1,7 @@
 //! Processes: children are recorded into the same take, and ids are shown as they were.
 
 use crate::handle::mpi::hooks;
-use crate::handle::output;
+use crate::handle::{output, python};
 use crate::table::process::real;
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -53,6 +53,7 @@ pub extern "C" fn after_fork_in_child() {
         return process::leave();
     }
     process::forked();
+    python::reset();
     crate::handle::ready::reset();
     crate::handle::stream::reset();
     crate::handle::mpi::requests::reset();

@@ -13,6 +13,7 @@ use libc::{EINTR, c_int, c_uint, c_void, clock_t, clockid_t, time_t, timespec, t
 use retake_engine::baton;
 use retake_engine::clock;
 use retake_engine::end;
+use retake_engine::halt;
 use retake_engine::lend;
 use retake_engine::process;
 use retake_engine::schedule;
@@ -40,6 +41,7 @@ const TIMES: u8 = 15;
 
 /// The value of clock `id`: from `read` while recording, from the tape in a replay.
 pub fn value(id: u8, step: i64, read: impl FnOnce() -> i64) -> i64 {
+    halt::point();
     let Some(thread) = turn::enter() else { return read() };
     if turn::recording() {
         let ns = virtually(id, read);
