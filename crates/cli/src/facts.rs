@@ -92,6 +92,16 @@ pub struct Stdin {
     pub offset: u64,
 }
 
+/// What an output was.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stream {
+    /// As of [`Stdin::kind`].
+    pub kind: String,
+    /// Rows and columns of a terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<(u16, u16)>,
+}
+
 /// One tape file of a sealed take.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TapeFacts {
@@ -141,6 +151,9 @@ pub struct Facts {
     /// The bytes that Retake's own variables take, filling included.
     pub own_environment: usize,
     pub stdin: Stdin,
+    /// Standard output and standard error.
+    #[serde(default)]
+    pub outputs: Vec<Stream>,
     /// The user's own LD_PRELOAD.
     pub preload: Option<Text>,
     pub environment: Vec<Variable>,
@@ -280,6 +293,7 @@ pub mod tests {
             stack_limit: 0,
             own_environment: 2048,
             stdin: Stdin::default(),
+            outputs: Vec::new(),
             preload: None,
             environment: vec![
                 Variable::Kept(Text::Plain("A=1".into())),

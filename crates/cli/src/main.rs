@@ -49,6 +49,7 @@ mod show;
 mod status;
 mod stop;
 mod store;
+mod streams;
 mod symbols;
 mod take;
 mod talk;

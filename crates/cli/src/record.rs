@@ -4,7 +4,7 @@ use crate::deadlock::{self, OnDeadlock};
 use crate::elf::{self, Program};
 use crate::environment::{self, OWN_ENVIRONMENT, Own};
 use crate::explore::Given;
-use crate::facts::{Ended, Facts, SCHEMA, Stdin, Text};
+use crate::facts::{Ended, Facts, SCHEMA, Text};
 use crate::follow::Plan;
 use crate::launch::{self, Launch, Verdict};
 use crate::messages;
@@ -13,7 +13,7 @@ use crate::status::{Context, Failure, Result, Status, say};
 use crate::store::{Store, random};
 use crate::symbols::Symbols;
 use crate::take::{self, Origin, Take};
-use crate::{Ending, checkpoints, develop, hosts, launcher, lines, parts, prune, shim, tasks, words};
+use crate::{Ending, checkpoints, develop, hosts, launcher, lines, parts, prune, shim, streams, tasks, words};
 use retake_tape::entry::{Entry, note};
 use retake_tape::layout::{MAJOR, MINOR, state};
 use retake_tape::session::{FILE as SESSION, TAPE_ENDING, flag, variable};
@@ -21,7 +21,7 @@ use retake_trace::policy::Method;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -222,7 +222,7 @@ impl Recording {
             argv: hosts::reached(&self.exe, argv, &self.dir),
             environment: self.environment(&present, own, preload.as_deref()),
             cwd: None,
-            streams: if let Way::Explore(given) = &self.way { given.streams() } else { [None; 3] },
+            streams: self.streams(),
             stack_limit: None,
             is_apart: false,
             socket: None,
@@ -451,6 +451,11 @@ impl Recording {
         }
     }
 
+    /// The program's streams, where they are not ours.
+    fn streams(&self) -> [Option<i32>; 3] {
+        if let Way::Explore(given) = &self.way { given.streams() } else { [None; 3] }
+    }
+
     fn facts(
         &self,
         present: &[(OsString, OsString)],
@@ -459,6 +464,7 @@ impl Recording {
     ) -> Result<Facts> {
         let cwd = std::env::current_dir().because(|| "cannot find the current directory".into())?;
         let name = self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let given = self.streams();
         Ok(Facts {
             schema: SCHEMA,
             check: String::new(),
@@ -482,7 +488,8 @@ impl Recording {
             aslr_off: true,
             stack_limit: stack_limit(),
             own_environment,
-            stdin: what_stdin_is(),
+            stdin: streams::input(),
+            outputs: [1, 2].map(|at| streams::output(given[at as usize].unwrap_or(at))).into(),
             preload: preload.map(Text::new),
             environment: environment::kept_environment(present),
             tapes: Vec::new(),
@@ -574,32 +581,4 @@ fn stack_limit() -> u64 {
     // SAFETY: room for the answer.
     unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) };
     limit.rlim_cur
-}
-
-/// What the program will find as its standard input.
-pub fn what_stdin_is() -> Stdin {
-    let plain = |kind: &str| Stdin { kind: kind.into(), ..Stdin::default() };
-    if launch::was_closed(0) {
-        return plain("closed");
-    }
-    // SAFETY: only asks.
-    if unsafe { libc::isatty(0) } == 1 {
-        return plain("terminal");
-    }
-    let Ok(data) = fs::metadata("/proc/self/fd/0") else { return plain("other") };
-    let path = fs::read_link("/proc/self/fd/0").unwrap_or_default();
-    let kind = data.file_type();
-    if kind.is_fifo() {
-        plain("pipe")
-    } else if kind.is_socket() {
-        plain("socket")
-    } else if path == Path::new("/dev/null") {
-        plain("null")
-    } else if kind.is_file() {
-        // SAFETY: only asks.
-        let offset = unsafe { libc::lseek(0, 0, libc::SEEK_CUR) }.max(0) as u64;
-        Stdin { kind: "file".into(), path: Some(Text::new(path.as_os_str())), offset }
-    } else {
-        plain("other")
-    }
 }

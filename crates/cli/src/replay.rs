@@ -15,14 +15,16 @@ use crate::store::Store;
 use crate::symbols::Symbols;
 use crate::take::{Take, TempDir};
 use crate::tasks::TASK_NAME;
-use crate::{Ending, checkpoints, gdb, hosts, idle, launcher, promote, ranks, record, shim, stop, tasks, wake, words};
+use crate::{
+    Ending, checkpoints, gdb, hosts, idle, launcher, promote, ranks, record, shim, stop, streams, tasks, wake, words,
+};
 use retake_tape::layout::{born, state};
 use retake_tape::reader::Tape;
 use retake_tape::session::{FILE as SESSION, RANK_NAME, ROOT_NAME, at_end, flag};
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -214,6 +216,8 @@ pub struct Scene {
     pub launch: Launch,
     /// What it was told of the order of its threads.
     pub told: Option<Told>,
+    /// Streams of the kinds that the program had, where there are others now.
+    pub relay: Relay,
     _stdin: Option<File>,
 }
 
@@ -344,13 +348,8 @@ impl Player {
         before_removal: &mut dyn FnMut(&Path, Ended) -> Result<()>,
     ) -> Result<Ended> {
         let place = TempDir::new()?;
-        // A launcher gives its ranks pipes, a daemon its tasks.
-        let to = output.map(|output| [&output.stdout, &output.stderr]);
-        let relay = self.is_started_for().then(|| Relay::new(to)).transpose()?;
         let mut scene = self.scene(place.path(), output)?;
-        if let Some(relay) = &relay {
-            [scene.launch.streams[1], scene.launch.streams[2]] = relay.streams();
-        }
+        let relay = std::mem::take(&mut scene.relay).start();
         let mut deadlock = deadlock::Watch::new(&scene.session, OnDeadlock::Hang);
         let mut ranks = ranks::Watch::new(&scene.session);
         let mut idle = idle::Watch::new(&scene.session);
@@ -363,7 +362,7 @@ impl Player {
             }
             verdict => verdict,
         })?;
-        relay.into_iter().for_each(Relay::finish);
+        relay.finish();
         if let (true, Some(signal)) = (ran.stopped, launch::asked_to_end()) {
             return Ok(Ended::Signal(signal));
         }
@@ -423,20 +422,25 @@ impl Player {
         environment.extend(own.variables(facts.own_environment.saturating_add_signed(-longer)).0);
         let stdin = self.stdin();
         let (exe, argv) = self.program()?;
-        let streams =
-            output.map_or([None, None], |output| [Some(output.stdout.as_raw_fd()), Some(output.stderr.as_raw_fd())]);
+        let to = output.map(|output| [&output.stdout, &output.stderr]);
+        let given = stdin.as_ref().map(File::as_raw_fd);
+        // A launcher gives its ranks pipes, a daemon its tasks.
+        let relay = if self.is_started_for() { Relay::pipes(to)? } else { Relay::new(facts, given.unwrap_or(0), to)? };
+        let outputs = to.map_or([None; 2], |to| to.map(|file| Some(file.as_raw_fd())));
+        let mut streams = [given, outputs[0], outputs[1]];
+        relay.stand_in(&mut streams);
         let argv = launcher::arguments(&exe, argv);
         let launch = Launch {
             exe,
             argv,
             environment,
             cwd: Some(self.alone.as_ref().map_or_else(|| facts.cwd.os().into(), |alone| alone.cwd.clone())),
-            streams: [stdin.as_ref().map(File::as_raw_fd), streams[0], streams[1]],
+            streams,
             stack_limit: Some(facts.stack_limit),
             is_apart: false,
             socket: None,
         };
-        Ok(Scene { session, launch, told, _stdin: stdin })
+        Ok(Scene { session, launch, told, relay, _stdin: stdin })
     }
 
     /// Words the report of a replay that went wrong.
@@ -500,7 +504,8 @@ impl Player {
         if self.is_task_alone() {
             return nothing();
         }
-        if given {
+        // Nothing was read then, whatever whoever starts this replay has there.
+        if given && recorded.kind != streams::NULL {
             return None;
         }
         match (recorded.kind.as_str(), &recorded.path) {
@@ -541,6 +546,19 @@ fn root_signal(facts: &Facts) -> u32 {
     }
 }
 
+/// A file that goes away with its last descriptor.
+pub fn unnamed_file() -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    let unnamed = options.clone().custom_flags(libc::O_TMPFILE).open(std::env::temp_dir());
+    unnamed.or_else(|_| {
+        let path = std::env::temp_dir().join(format!("retake-output-{:x}", crate::store::random()));
+        let file = options.create_new(true).open(&path);
+        let _ = std::fs::remove_file(&path);
+        file
+    })
+}
+
 /// Where the output of a replay is kept, to be compared.
 pub struct Output {
     pub stdout: File,
@@ -549,19 +567,8 @@ pub struct Output {
 
 impl Output {
     pub fn new() -> Result<Output> {
-        let open = || {
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).mode(0o600);
-            let unnamed = options.clone().custom_flags(libc::O_TMPFILE).open(std::env::temp_dir());
-            unnamed.or_else(|_| {
-                let path = std::env::temp_dir().join(format!("retake-output-{:x}", crate::store::random()));
-                let file = options.create_new(true).open(&path);
-                let _ = std::fs::remove_file(&path);
-                file
-            })
-        };
         let words = || "cannot make a file for the output".into();
-        Ok(Output { stdout: open().because(words)?, stderr: open().because(words)? })
+        Ok(Output { stdout: unnamed_file().because(words)?, stderr: unnamed_file().because(words)? })
     }
 
     /// Nowhere.

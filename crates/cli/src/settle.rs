@@ -324,10 +324,12 @@ impl Search<'_> {
         let place = TempDir::new()?;
         let nowhere = Output::null()?;
         let mut scene = self.player.scene_by(place.path(), Some(&nowhere), Some(way))?;
+        let relay = std::mem::take(&mut scene.relay).start();
         let started = Instant::now();
         let ran = launch::run(&scene.launch, &scene.session, &mut |_| {
             if started.elapsed() > self.each { Verdict::StopAll } else { Verdict::GoOn }
         })?;
+        relay.finish();
         if let Some(signal) = launch::asked_to_end() {
             launch::end_as(Ended::Signal(signal));
         }

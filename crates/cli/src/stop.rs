@@ -35,7 +35,8 @@ pub fn main(mut player: Player, place: &str, hold: bool) -> Result<Ending> {
     player.flags |= flag::BOARD;
     player.patience_ms = u32::MAX;
     let folder = TempDir::new()?;
-    let scene = player.scene(folder.path(), None)?;
+    let mut scene = player.scene(folder.path(), None)?;
+    let relay = std::mem::take(&mut scene.relay).start();
     let board = board::Mapped::create(&folder.path().join(FILE), &player.tapes)?;
     board.ask_thread.store(found.number, Relaxed);
     board.ask_event.store(if at_end { AT_END } else { place.event.unwrap_or(1) }, Relaxed);
@@ -69,6 +70,7 @@ pub fn main(mut player: Player, place: &str, hold: bool) -> Result<Ending> {
         std::thread::sleep(Duration::from_millis(20));
     }
     session::end_all(&session);
+    relay.finish();
     let ran = ran?;
     if told {
         return Ok(Ending::Status(Status::Fine));

@@ -56,6 +56,9 @@ const PATIENCE_NS_MAX: i64 = 50_000_000;
 const PATIENCE_NS_MIN: i64 = 5_000_000;
 /// The same by the clock on the wall: it may be kept from its processor, or wait for the kernel.
 const MOMENT_NS: i64 = 200_000_000;
+/// The same for others that are let pass. In a recording they had as long as the wait took, in a replay that takes no time.
+const PASS_NS: i64 = 1_000_000;
+const REPLAY_PASS_NS: i64 = 20_000_000;
 /// Between two looks.
 const LOOK_NS: u64 = 20_000;
 /// Nobody halts for longer in a recording, whatever becomes of the other.
@@ -89,13 +92,14 @@ pub fn ask(thread: &mut Thread, other: &Thread) -> bool {
     thread.begin();
     thread.note_asks(other.number);
     thread.finish();
-    let_pass(thread);
+    let_pass(thread, PASS_NS);
     halts
 }
 
 /// Waits until every other thread that was not asleep has worked for a moment. Who has just given something up may be about
-/// to look whether it was asked for, and does not if the flag is set so late.
-fn let_pass(thread: &Thread) {
+/// to look whether it was asked for, and must not see a flag that is set for the next. A moment at most: others may be kept
+/// from their processors.
+fn let_pass(thread: &Thread, moment_ns: i64) {
     const WORK_NS: i64 = 20_000;
     let started = now_ns();
     thread::each(|other| {
@@ -109,7 +113,7 @@ fn let_pass(thread: &Thread) {
         }
         let used = sys::cpu_ns_of(other.tid);
         let is_past = || sys::cpu_ns_of(other.tid) - used > WORK_NS || sys::is_asleep(other.tid);
-        while other.in_use.load(Acquire) == 1 && !waits() && !is_past() && now_ns() - started < MOMENT_NS {
+        while other.in_use.load(Acquire) == 1 && !waits() && !is_past() && now_ns() - started < moment_ns {
             sys::sleep_ns(LOOK_NS);
         }
     });
@@ -224,7 +228,7 @@ pub fn replay_asks(thread: &mut Thread) {
     last.store(now_ns(), Relaxed);
     park::wait_until(thread, place(seat), || seat.halted_for.load(Acquire) >= event || is_over());
     if !settled::is_on() {
-        let_pass(thread);
+        let_pass(thread, REPLAY_PASS_NS);
     }
     thread.halt.met = event;
     OPEN.fetch_add(1, AcqRel);

@@ -85,6 +85,11 @@ impl Held {
         Held { signals: [(nothing, 0); ROOM], many: 0, timer: 0, since_ns: 0, passes: None }
     }
 
+    /// Whether any waits.
+    pub fn waits(&self) -> bool {
+        self.many > 0
+    }
+
     fn put(&mut self, signal: (Signal, u32)) {
         self.signals[self.many] = signal;
         self.many += 1;

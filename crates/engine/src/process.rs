@@ -551,6 +551,7 @@ pub fn set_short_cut(thread: &Thread) {
     let short = match mode() {
         _ if process.is_rich() || !process.short_cut || stops::is_on() => fast::NONE,
         _ if process.has(flag::FOLLOW | flag::EXPLORE | flag::BATON | flag::SETTLED) => fast::NONE,
+        mode::RECORD if thread.held.waits() => fast::NONE,
         mode::RECORD if thread.writer.is_open() => fast::RECORD,
         mode::REPLAY if !thread.live && thread.next_unlock().is_none() => fast::REPLAY,
         _ => fast::NONE,

@@ -211,7 +211,7 @@ fn clear(dir: &Path) -> Result<()> {
 
 /// What runs read: the file that standard input is, from where it stands, or nothing.
 fn standard_input() -> Result<(File, u64)> {
-    let given = crate::record::what_stdin_is();
+    let given = crate::streams::input();
     match (given.kind.as_str(), &given.path) {
         ("file", Some(path)) => {
             let path = path.os();

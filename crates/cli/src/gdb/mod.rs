@@ -283,6 +283,7 @@ pub fn program(args: Args) -> Result<Ending> {
         let words = || format!("cannot write {}", folder.join(BEGAN_AS).display());
         fs::write(folder.join(BEGAN_AS), std::process::id().to_string()).because(words)?;
     }
-    let scene = player.scene(&folder, None)?;
+    let mut scene = player.scene(&folder, None)?;
+    std::mem::take(&mut scene.relay).leave_behind();
     Err(launch::become_it(&scene.launch))
 }
