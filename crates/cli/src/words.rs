@@ -151,7 +151,9 @@ pub fn entry(entry: &Entry<'_>) -> String {
         Entry::Halts { thread, count, place } => {
             let when = match place {
                 Place::Before => String::new(),
-                Place::Behind(releases) => format!(", somewhere behind release {releases}"),
+                Place::Behind { releases, worked_us } => {
+                    format!(", somewhere behind release {releases}, after {worked_us} us of work")
+                }
             };
             format!("halts for event {count} of thread number {thread}{when}")
         }

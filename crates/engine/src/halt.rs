@@ -6,7 +6,8 @@
 //! Recording: who is about to set the flag first waits until the other comes to a place, which is its next event or look
 //! at a clock. There it halts until the flag is set. A replay lets the two meet at the same place, so the flag is seen
 //! where it was. Who computes too long without a place is not waited for; it is told then behind which release it was,
-//! and halts there in a replay: its events come out the same, but what it computes between two of them is cut earlier.
+//! and how long it had computed. A replay waits for as much: its events come out the same, but what it computes between two
+//! of them may be cut elsewhere.
 //!
 //! ```text
 //! asks    time is over ──ask──────────────────> sets the flag ── next call of ours: point
@@ -33,6 +34,7 @@ pub struct Halt {
     by: AtomicU32,
     count: AtomicU64,
     releases: AtomicU64,
+    worked_ns: AtomicI64,
     /// Recording: who halts for this thread.
     halts: AtomicPtr<Thread>,
     /// Replay: the thread that its next wait, over by time, asks; and the event for which one halts now. 0: none.
@@ -124,12 +126,18 @@ fn halts_soon(other: &Thread) -> bool {
     let halt = &other.halt;
     let patience = PATIENCE_NS.load(Relaxed);
     let (started, used) = (now_ns(), sys::cpu_ns_of(other.tid));
+    // SAFETY: the other's field; if it is raised just now, either value will do.
+    let at = || (other.count(), unsafe { core::ptr::read_volatile(&raw const other.releases) });
+    let (mut was_at, mut since) = (at(), used);
     while halt.state.load(Acquire) == state::ASKED {
         let is_gone = other.in_use.load(Acquire) != 1;
-        if is_gone || sys::cpu_ns_of(other.tid) - used > patience || now_ns() - started > MOMENT_NS {
-            // SAFETY: the other's field; if it is raised just now, either value will do.
-            let releases = unsafe { core::ptr::read_volatile(&raw const other.releases) };
-            halt.releases.store(releases, Relaxed);
+        let now = sys::cpu_ns_of(other.tid);
+        if at() != was_at {
+            (was_at, since) = (at(), now);
+        }
+        if is_gone || now - used > patience || now_ns() - started > MOMENT_NS {
+            halt.releases.store(was_at.1, Relaxed);
+            halt.worked_ns.store(now - since, Relaxed);
             if halt.state.compare_exchange(state::ASKED, state::MISSED, AcqRel, Acquire).is_ok() {
                 if is_gone {
                     free(other);
@@ -174,8 +182,9 @@ fn meet() {
         Ok(_) => halt(thread),
         Err(state::MISSED) => {
             thread.begin();
-            let releases = thread.halt.releases.load(Relaxed);
-            thread.note_halts(thread.halt.by.load(Relaxed), thread.halt.count.load(Relaxed), Place::Behind(releases));
+            let worked_us = (thread.halt.worked_ns.load(Relaxed) / 1000) as u32;
+            let place = Place::Behind { releases: thread.halt.releases.load(Relaxed), worked_us };
+            thread.note_halts(thread.halt.by.load(Relaxed), thread.halt.count.load(Relaxed), place);
             free(thread);
             thread.finish();
         }
@@ -210,6 +219,28 @@ pub fn replay(thread: &mut Thread, other: u32, count: u64) {
     park::wait_until(thread, place(seat), || seat.went_on.load(Acquire) >= count);
 }
 
+/// In a replay, when who was asked in vain has computed for so long again.
+#[derive(Default)]
+pub struct Due {
+    tid: AtomicU32,
+    worked_ns: AtomicI64,
+    count: AtomicU64,
+}
+
+/// Replay: the thread was behind its last release and had computed for so long when what came of that event was done. It goes
+/// on, and the other one waits. Rather a little too early: the events behind the next are not to come before.
+pub fn replay_behind(thread: &mut Thread, other: u32, count: u64, worked_us: u32) {
+    const PART: i64 = 900;
+    if settled::is_on() {
+        return replay(thread, other, count);
+    }
+    let Some(seat) = process::get().seat(other) else { return };
+    seat.due.worked_ns.store(sys::cpu_ns_of(thread.tid) + i64::from(worked_us) * PART, Relaxed);
+    seat.due.count.store(thread.count(), Relaxed);
+    seat.due.tid.store(thread.tid, Relaxed);
+    seat.halted_for.fetch_max(count, AcqRel);
+}
+
 /// Replay: the wait of `thread` is over by time, as it was: waits for the one that halted for that, if one did.
 pub fn replay_asks(thread: &mut Thread) {
     let other = core::mem::take(&mut thread.halt.asks);
@@ -227,6 +258,12 @@ pub fn replay_asks(thread: &mut Thread) {
     };
     last.store(now_ns(), Relaxed);
     park::wait_until(thread, place(seat), || seat.halted_for.load(Acquire) >= event || is_over());
+    let tid = seat.due.tid.swap(0, Relaxed);
+    if tid != 0 {
+        let is_due = || sys::cpu_ns_of(tid) >= seat.due.worked_ns.load(Relaxed);
+        let has_gone_on = || other.header.count.load(Acquire) > seat.due.count.load(Relaxed);
+        park::wait_until(thread, place(seat), || is_due() || has_gone_on());
+    }
     if !settled::is_on() {
         let_pass(thread, REPLAY_PASS_NS);
     }

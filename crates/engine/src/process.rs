@@ -3,6 +3,7 @@
 //! Written once at the start (and again in a forked child, where one thread is left); read by everyone.
 
 use crate::end;
+use crate::halt;
 use crate::messages::Expected;
 use crate::pids;
 use crate::settled;
@@ -57,6 +58,7 @@ pub struct Seat {
     /// The last event of its for which a thread halted, or could go on: see [`crate::halt`].
     pub halted_for: AtomicU64,
     pub went_on: AtomicU64,
+    pub due: halt::Due,
     /// What its receives from anyone got.
     pub expected: Expected,
 }
@@ -432,6 +434,7 @@ pub(crate) fn begin_replay() -> bool {
             uses: AtomicU64::new(0),
             halted_for: AtomicU64::new(0),
             went_on: AtomicU64::new(0),
+            due: halt::Due::default(),
             expected: Expected::default(),
         };
         seat.header.count = AtomicU64::new(0);

@@ -138,7 +138,7 @@ impl Reader {
             _ if self.polls_left > 0 => 0,
             Some((
                 event,
-                Entry::Signal(_) | Entry::Halts { place: Place::Behind(_), .. } | Entry::Result(Op::MutexUnlock, _),
+                Entry::Signal(_) | Entry::Halts { place: Place::Behind { .. }, .. } | Entry::Result(Op::MutexUnlock, _),
             )) => behind.min(event.saturating_sub(1)),
             Some((event, _)) => behind.min(event),
             None => behind,

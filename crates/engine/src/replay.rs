@@ -261,7 +261,9 @@ impl Thread {
         self.stop = self.reader.stop();
         self.release_stop = match self.reader.next {
             Some((at, Entry::Signal(signal))) if at <= self.count() + 1 => signal.releases,
-            Some((at, Entry::Halts { place: Place::Behind(releases), .. })) if at <= self.count() + 1 => releases,
+            Some((at, Entry::Halts { place: Place::Behind { releases, .. }, .. })) if at <= self.count() + 1 => {
+                releases
+            }
             _ => u64::MAX,
         };
         if self.next_unlock().is_some() {
@@ -361,8 +363,11 @@ impl Thread {
             }
             let signal = match entry {
                 Entry::Signal(signal) if signal.number & INSIDE == 0 => signal,
-                Entry::Halts { thread, count, place: Place::Behind(releases) } if self.releases >= releases => {
-                    self.halts(thread, count);
+                Entry::Halts { thread, count, place: Place::Behind { releases, worked_us } }
+                    if self.releases >= releases =>
+                {
+                    self.reader.advance();
+                    halt::replay_behind(self, thread, count, worked_us);
                     continue;
                 }
                 _ => break,

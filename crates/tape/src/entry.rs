@@ -17,6 +17,7 @@
 pub use crate::came::{Came, sort};
 pub use crate::note;
 use crate::op::Op;
+pub use crate::place::Place;
 use crate::varint::{get, put, put_in_two, put_small, unzigzag, zigzag};
 
 /// Room that any entry without a byte string needs.
@@ -85,15 +86,6 @@ pub struct Signal {
     /// How many objects the handling thread had released by then: releases are no events, but the handler may have to
     /// come after one.
     pub releases: u64,
-}
-
-/// Where a thread halted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Before the event, or the look at a clock, that comes next.
-    Before,
-    /// Somewhere behind its release of this number: it came to no place that could be told.
-    Behind(u64),
 }
 
 /// Set in the byte of the sort if the number of times stands in the place of what was found, to be raised there.
@@ -339,16 +331,7 @@ pub mod write {
     }
 
     pub unsafe fn halts(c: &mut Context, to: *mut u8, event: u64, thread: u32, count: u64, place: Place) -> *mut u8 {
-        let mut words = [0; 20];
-        words[..4].copy_from_slice(&thread.to_le_bytes());
-        words[4..12].copy_from_slice(&count.to_le_bytes());
-        let length = match place {
-            Place::Before => 12,
-            Place::Behind(releases) => {
-                words[12..].copy_from_slice(&releases.to_le_bytes());
-                20
-            }
-        };
+        let (words, length) = place.words(thread, count);
         // SAFETY: the caller gives the room.
         unsafe { string(other(c, to, event, kind::HALTS), &words[..length]) }
     }
@@ -515,7 +498,10 @@ impl<'a> Cursor<'a> {
     /// All that is left is where and for whom a thread halted.
     fn halts(mut self) -> Result<Entry<'a>, Garbled> {
         let (thread, count) = (self.word32()?, self.word64()?);
-        let place = if self.0.is_empty() { Place::Before } else { Place::Behind(self.word64()?) };
+        let place = match self.0 {
+            [] => Place::Before,
+            _ => Place::Behind { releases: self.word64()?, worked_us: self.word32()? },
+        };
         Ok(Entry::Halts { thread, count, place })
     }
 
@@ -632,7 +618,7 @@ mod tests {
             to = write::came(&mut c, to, 15, in_vain);
             to = write::asks(&mut c, to, 15, 3);
             to = write::halts(&mut c, to, 15, 3, 1 << 40, Place::Before);
-            to = write::halts(&mut c, to, 15, 3, 12, Place::Behind(1 << 40));
+            to = write::halts(&mut c, to, 15, 3, 12, Place::Behind { releases: 1 << 40, worked_us: 9 });
             to = write::bytes(&mut c, to, 15, b"random");
             to = write::note(&mut c, to, 16, note::FILE, &[b"/etc/", b"hosts"]);
             write::matches(&mut c, to, 17, 5)
@@ -663,7 +649,7 @@ mod tests {
             (15, Entry::Came(in_vain)),
             (15, Entry::Asks { thread: 3 }),
             (15, Entry::Halts { thread: 3, count: 1 << 40, place: Place::Before }),
-            (15, Entry::Halts { thread: 3, count: 12, place: Place::Behind(1 << 40) }),
+            (15, Entry::Halts { thread: 3, count: 12, place: Place::Behind { releases: 1 << 40, worked_us: 9 } }),
             (15, Entry::Bytes(b"random")),
             (16, Entry::Note(note::FILE, b"/etc/hosts")),
             (17, Entry::Matches(&[0; 5])),

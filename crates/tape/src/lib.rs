@@ -27,6 +27,7 @@ pub mod matches;
 pub mod note;
 pub mod op;
 pub mod part;
+mod place;
 pub mod rich;
 pub mod schedule;
 pub mod session;
