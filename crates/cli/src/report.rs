@@ -13,6 +13,7 @@ use retake_analysis::History;
 use retake_tape::entry::{Entry, note};
 use retake_tape::reader::Tape;
 use retake_tape::session::RANK_NAME;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -174,6 +175,10 @@ impl Report {
         if !inputs.is_empty() {
             unrecorded.push(crate::words::count(inputs.len() as u64, "file"));
         }
+        // The program itself may have put something there: a cache, an output. A second recording finds it.
+        if let Some(folder) = folders(&inputs, &cwd).into_iter().find(|path| is_changed(path, recorded, since)) {
+            unrecorded.push(format!("what is in {}, which is not what it was: record it again", folder.display()));
+        }
         let input = if unrecorded.is_empty() {
             String::new()
         } else {
@@ -238,7 +243,7 @@ pub fn changed_program(facts: &Facts) -> Option<String> {
 
 /// Files that the recorded program opened for reading, without those of the system.
 pub fn inputs(tapes: &[Tape]) -> Vec<String> {
-    let mut found = std::collections::BTreeSet::new();
+    let mut found = BTreeSet::new();
     for tape in tapes {
         for thread in &tape.threads {
             let mut payload = tape.payload(thread);
@@ -250,6 +255,12 @@ pub fn inputs(tapes: &[Tape]) -> Vec<String> {
         }
     }
     found.into_iter().collect()
+}
+
+/// Where the inputs are, and where the program ran: it may have looked what else there is.
+fn folders(inputs: &[String], cwd: &Path) -> BTreeSet<PathBuf> {
+    let of_inputs = inputs.iter().filter_map(|path| cwd.join(path).parent().map(Path::to_path_buf));
+    of_inputs.chain([cwd.to_path_buf()]).collect()
 }
 
 /// Whether the file was changed behind `after` and before `until`.

@@ -418,6 +418,40 @@ fn a_divergence_of_a_given_command_names_what_is_other() {
     assert_eq!(home.run(&["replay", "latest", "--", text(&program), "a b"]).status.code(), Some(0));
 }
 
+const CACHES: &str = r#"#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <unistd.h>
+static pthread_mutex_t ours = PTHREAD_MUTEX_INITIALIZER;
+static sem_t none;
+int main(void) {
+    int cached = access("cache", F_OK) == 0;
+    pthread_mutex_lock(&ours);
+    if (cached) pthread_mutex_trylock(&ours); else sem_trywait(&none);
+    close(open("cache", O_CREAT | O_WRONLY, 0600));
+    return 0;
+}
+"#;
+
+/// A program that finds what its recording has left behind goes another way, and that is told.
+#[test]
+fn a_divergence_names_a_folder_that_is_another_one() {
+    let home = Home::new();
+    let program = home.compile("caches", CACHES, &[]);
+    let folder = home.0.join("work");
+    fs::create_dir(&folder).unwrap();
+    // The recording does not begin in the same moment.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let recorded = home.retake(&["record", "--", text(&program)]).current_dir(&folder).output().unwrap();
+    assert_eq!(recorded.status.code(), Some(0), "{}", said(&recorded));
+    let diverged = home.run(&["replay", "latest"]);
+    assert_eq!(diverged.status.code(), Some(120), "{}", said(&diverged));
+    let words = format!("what is in {}, which is not what it was: record it again", folder.display());
+    assert!(said(&diverged).contains(&words), "{}", said(&diverged));
+    fs::remove_file(folder.join("cache")).unwrap();
+    assert_eq!(home.run(&["replay", "latest"]).status.code(), Some(0));
+}
+
 const TRIES: &str = r#"#include <pthread.h>
 static pthread_mutex_t ours = PTHREAD_MUTEX_INITIALIZER, theirs = PTHREAD_MUTEX_INITIALIZER;
 static __attribute__((noinline)) int look(pthread_mutex_t *at) {
