@@ -22,7 +22,7 @@ use std::process::ExitCode;
 pub struct Workload {
     group: &'static str,
     name: String,
-    /// What is run; `{input}` stands for the 48 MB of text that the compressors read.
+    /// What is run; `{input}` stands for the 48 MB of text that the compressors read, `{benches}` for this folder.
     command: Vec<String>,
     /// The program writes its own nanoseconds per operation on standard error.
     self_timed: bool,
@@ -64,6 +64,7 @@ const REAL: &[(&str, &str)] = &[
     ("pbzip2", "pbzip2 -p2 -k -c {input}"),
     ("xz", "xz -T2 -0 -k -c {input}"),
     ("zstd", "zstd -T2 -5 -q -c {input}"),
+    ("python3", "/usr/bin/python3 {benches}/threads.py"),
 ];
 
 fn main() -> ExitCode {
@@ -143,7 +144,9 @@ fn is_wanted(wanted: &[String], workload: &Workload) -> bool {
 }
 
 fn workloads(place: &Place) -> Vec<Workload> {
-    let words = |line: &str| line.split(' ').map(|w| w.replace("{input}", &input(place))).collect::<Vec<_>>();
+    let benches = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches");
+    let filled = |word: &str| word.replace("{input}", &input(place)).replace("{benches}", benches);
+    let words = |line: &str| line.split(' ').map(filled).collect::<Vec<_>>();
     let locks = |group, name: &str, line: &str| Workload {
         group,
         name: name.to_string(),

@@ -84,7 +84,10 @@ pub fn ask(thread: &mut Thread, other: &Thread) -> bool {
     halt.by.store(thread.number, Relaxed);
     halt.count.store(thread.count() + 1, Relaxed);
     OPEN.fetch_add(1, Release);
-    halt.state.store(state::ASKED, Release);
+    if halt.state.swap(state::ASKED, AcqRel) != state::FREE {
+        // It was given up before, and has come to no place since.
+        OPEN.fetch_sub(1, AcqRel);
+    }
     other.fast.store(fast::NONE, Release);
     let halts = halts_soon(other);
     if halts {
