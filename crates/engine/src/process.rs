@@ -40,8 +40,9 @@ pub fn mode() -> u32 {
     MODE.load(Relaxed)
 }
 
-/// A thread of the recording, waiting to be played again.
-#[repr(C)]
+/// A thread of the recording, waiting to be played again. Its count changes with each event of its own: no line of the cache is to
+/// hold two of them.
+#[repr(C, align(128))]
 pub struct Seat {
     pub number: u32,
     /// Where its tape begins.
