@@ -234,10 +234,18 @@ fn pass_file(from: &File, mut to: File, is_over: &AtomicBool) -> io::Result<()> 
             0 => std::thread::sleep(std::time::Duration::from_millis(LOOK_MS as u64)),
             length => {
                 to.write_all(&room[..length])?;
+                give_back(from, at, length);
                 at += length as u64;
             }
         }
     }
+}
+
+/// What has been passed on needs no room on the disk any more, where the file system can do that.
+fn give_back(file: &File, at: u64, length: usize) {
+    let how = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: the descriptor is open; a failure changes nothing.
+    unsafe { libc::fallocate(file.as_raw_fd(), how, at as libc::off_t, length as libc::off_t) };
 }
 
 /// A relay at work.
