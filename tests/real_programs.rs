@@ -335,7 +335,7 @@ fn python_threads_that_compute() {
 fn python_threads_that_compute_for_long() {
     let script = "import threading\n\
                   def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\n\
-                  threads = [threading.Thread(target=lambda: print(threading.current_thread().name, fib(29))) for i in range(3)]\n\
+                  threads = [threading.Thread(target=lambda: print(threading.current_thread().name, fib(33))) for i in range(3)]\n\
                   [thread.start() for thread in threads], [thread.join() for thread in threads]";
     need(PYTHON, "python3");
     let place = Place::new("python-long");
