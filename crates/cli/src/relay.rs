@@ -211,11 +211,11 @@ fn pass_stream(mut from: File, mut to: File, is_over: &AtomicBool) -> io::Result
         let wait = if is_over.load(SeqCst) { PAUSE_MS } else { LOOK_MS };
         let mut asked = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: one structure, ours.
-        if unsafe { libc::poll(&raw mut asked, 1, wait) } == 0 {
-            if wait == PAUSE_MS {
-                return Ok(());
-            }
-            continue;
+        match unsafe { libc::poll(&raw mut asked, 1, wait) } {
+            0 if wait == PAUSE_MS => return Ok(()),
+            // Nothing has come, or a signal has.
+            ..=0 => continue,
+            _ => {}
         }
         // A terminal whose other side is closed fails.
         match from.read(&mut room)? {
