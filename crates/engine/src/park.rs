@@ -43,6 +43,8 @@ const NEAR: u64 = 256;
 const BUCKETS: usize = 256;
 /// How long a sleeper sleeps before it looks again whether anything moves at all.
 const LOOK_NS: u64 = 20_000_000;
+/// The same for one who waits for another thread, whose plain events do not look for sleepers.
+const EDGE_LOOK_NS: u64 = 500_000;
 
 struct Bucket {
     lock: Lock,
@@ -169,23 +171,28 @@ pub fn wait(thread: &mut Thread, why: u32, place: &Place, value: u64, left: impl
             watch::look(thread, started);
         }
     } else {
-        thread.parked.store(0, Relaxed);
-        enter(thread, place, value);
-        fence_all();
-        while !ready() {
-            // SAFETY: the word is this thread's own.
-            unsafe { sys::futex_wait(thread.parked.as_ptr(), 0, LOOK_NS) };
-            if thread.parked.load(Acquire) == 0 {
-                watch::look(thread, started);
-            } else if !ready() {
-                thread.parked.store(0, Relaxed);
-                enter(thread, place, value);
-                fence_all();
-            }
-        }
-        leave(thread, place);
+        sleep(thread, place, value, LOOK_NS, started, ready);
     }
     thread.waits_for(waiting::NOT, 0, 0);
+}
+
+/// Sleeps at `place` until it is `ready`, and looks again by itself as often as that.
+fn sleep(thread: &mut Thread, place: &Place, value: u64, look_ns: u64, started: i64, ready: impl Fn() -> bool) {
+    thread.parked.store(0, Relaxed);
+    enter(thread, place, value);
+    fence_all();
+    while !ready() {
+        // SAFETY: the word is this thread's own.
+        unsafe { sys::futex_wait(thread.parked.as_ptr(), 0, look_ns) };
+        if thread.parked.load(Acquire) == 0 {
+            watch::look(thread, started);
+        } else if !ready() {
+            thread.parked.store(0, Relaxed);
+            enter(thread, place, value);
+            fence_all();
+        }
+    }
+    leave(thread, place);
 }
 
 /// Spins until nothing is left, and looks the less often the more is left: to look at an object takes its memory from
@@ -378,22 +385,11 @@ pub fn wait_for_thread(thread: &mut Thread, thread_number: u32, count: u64) {
     let ready = || left() == 0;
     thread.waits_for(waiting::EDGE, count, u64::from(thread_number));
     let started = sys::clock_ns(libc::CLOCK_MONOTONIC);
-    let place = Place { key: core::ptr::from_ref(seat) as usize, wanted: core::ptr::null(), poll: false };
     if settled::is_on() {
         settled::wait(thread, ready);
-    }
-    while !ready() {
-        thread.parked.store(0, Relaxed);
-        enter(thread, &place, count);
-        seat.wanted.store(1, SeqCst);
-        fence(SeqCst);
-        if !ready() {
-            // Plain events of the other thread do not look for sleepers, hence the short sleep.
-            // SAFETY: the word is this thread's own.
-            unsafe { sys::futex_wait(thread.parked.as_ptr(), 0, 500_000) };
-        }
-        leave(thread, &place);
-        watch::look(thread, started);
+    } else {
+        let place = Place { key: core::ptr::from_ref(seat) as usize, wanted: &raw const seat.wanted, poll: false };
+        sleep(thread, &place, count, EDGE_LOOK_NS, started, ready);
     }
     thread.waits_for(waiting::NOT, 0, 0);
 }
@@ -416,9 +412,9 @@ pub fn wait_until(thread: &mut Thread, at: usize, is_so: impl Fn() -> bool) {
 /// moment may be missed; it looks again by itself.
 #[inline]
 pub fn reached(seat: &Seat, count: u64) {
-    if seat.wanted.load(Relaxed) != 0 {
-        seat.wanted.store(0, SeqCst);
-        wake(core::ptr::from_ref(seat) as usize, core::ptr::null(), count);
+    let wanted = seat.wanted.load(Relaxed);
+    if wanted != 0 && (count as u32).wrapping_sub(wanted) as i32 >= 0 {
+        wake(core::ptr::from_ref(seat) as usize, &raw const seat.wanted, count);
     }
 }
 

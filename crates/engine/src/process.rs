@@ -50,8 +50,8 @@ pub struct Seat {
     pub total: u64,
     /// The present count is in here.
     pub header: ThreadHeader,
-    /// Not 0 if somebody waits for a count.
-    pub wanted: AtomicU64,
+    /// The least count that somebody waits for, the lower half of it; 0: nobody does.
+    pub wanted: AtomicU32,
     /// The handle of the thread that it is about to send a signal; 0: none.
     pub sends_to: AtomicU64,
     /// Uses of streams so far.
@@ -430,7 +430,7 @@ pub(crate) fn begin_replay() -> bool {
             at,
             total: recorded.count.load(Relaxed),
             header: recorded,
-            wanted: AtomicU64::new(0),
+            wanted: AtomicU32::new(0),
             sends_to: AtomicU64::new(0),
             uses: AtomicU64::new(0),
             halted_for: AtomicU64::new(0),
