@@ -132,6 +132,17 @@ fn a_debugger_shows_what_was_recorded() {
 
 /// Who reads a few lines and goes away ends the program as it would without a pipe in between.
 #[test]
+fn what_passes_on_for_a_debugger_ends_with_the_program() {
+    let place = Place::new("debugger_ends");
+    place.run(&format!("{RECORD} </dev/null >out 2>&1"));
+    // `cat` reads until nobody has the pipe any more.
+    let commands = "--gdb --gdb-arg=-batch --gdb-arg=-ex --gdb-arg=run";
+    let ran = place.run(&format!("$retake replay take {commands} </dev/null 2>&1 | timeout 20 cat; exit $?"));
+    assert_eq!(ran.ended, 0, "{}", ran.stdout);
+    assert!(ran.stdout.contains("out 2: "), "{}", ran.stdout);
+}
+
+#[test]
 fn who_does_not_take_the_output_ends_the_program() {
     let place = Place::new("taken");
     place.run("at_terminal '$retake record -q -o take -- sh -c \"seq 100000; exit 3\" </dev/null' >/dev/null");

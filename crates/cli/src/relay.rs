@@ -139,8 +139,9 @@ impl Relay {
     pub fn leave_behind(self) {
         let Relay { ends, passers } = self;
         if !passers.is_empty() {
-            // SAFETY: this process has one thread; the child of the child only passes on, and the child ends.
+            // SAFETY: this process has one thread; the child of the child only passes on until the program ends, and the child ends.
             unsafe {
+                let program = libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) as RawFd;
                 let child = libc::fork();
                 if child == 0 {
                     if libc::fork() == 0 {
@@ -148,11 +149,14 @@ impl Relay {
                         libc::setsid();
                         drop(ends);
                         let running = Relay { passers, ..Relay::default() }.start();
-                        running.passers.into_iter().for_each(|passer| drop(passer.join()));
+                        let mut ended = libc::pollfd { fd: program, events: libc::POLLIN, revents: 0 };
+                        while libc::poll(&raw mut ended, 1, -1) < 0 {}
+                        running.finish();
                     }
                     libc::_exit(0);
                 }
                 libc::waitpid(child, std::ptr::null_mut(), 0);
+                libc::close(program);
             }
         }
         // They are closed when this process has become the program, which has copies.
