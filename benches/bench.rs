@@ -1,4 +1,4 @@
-//! What recording and replaying cost, against the bare program: `cargo bench --bench bench -- [NAME…] [--rounds N] [--busy N]`.
+//! What recording and replaying cost, against the bare program: `cargo bench --bench bench -- [NAME…] [--rounds N] [--busy N] [--serial]`.
 //!
 //! A NAME is a group (`micro`, `examples`, `real`, `scale`, `follow`, `explore`) or a workload (`shared`, `pigz`, …); without one, every group
 //! runs but `scale`. Each round runs the bare program, its recording and the replay of that recording one after the other, so that
@@ -7,7 +7,7 @@
 //!
 //! Micro benchmarks tell their own time per operation (`locks.c`); for the rest it is the wall clock around the process.
 //! Nothing is installed here: a program that is missing is named in its row. With `--busy`, so many threads of ours keep the
-//! processors busy meanwhile.
+//! processors busy meanwhile; with `--serial`, threads are recorded in turn.
 
 mod explore;
 mod follow;
@@ -68,7 +68,7 @@ const REAL: &[(&str, &str)] = &[
 ];
 
 fn main() -> ExitCode {
-    let (mut wanted, mut rounds) = (Vec::new(), 11);
+    let (mut wanted, mut rounds, mut flags) = (Vec::new(), 11, Vec::new());
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -81,6 +81,7 @@ fn main() -> ExitCode {
                     }
                 });
             }),
+            "--serial" => flags.push(argument),
             name => wanted.push(name.to_string()),
         }
     }
@@ -89,13 +90,14 @@ fn main() -> ExitCode {
         std::fs::write(input(&place), text(48 << 20)).map_err(|e| e.to_string())?;
         Ok(place)
     });
-    let place = match place {
+    let mut place = match place {
         Ok(place) => place,
         Err(problem) => {
             eprintln!("bench: {problem}");
             return ExitCode::FAILURE;
         }
     };
+    place.flags = flags;
     println!("{rounds} interleaved rounds, medians. {}\n", run::machine());
     println!(
         "| workload | bare | record | replay | replay/record | CPU record | CPU replay | events | bytes/event | same |"
@@ -159,6 +161,10 @@ fn workloads(place: &Place) -> Vec<Workload> {
     list.push(whole("examples", "knights_tour", vec![place.program("knights_tour")]));
     list.push(whole("examples", "gauss", vec![place.program("gauss")]));
     list.extend(REAL.iter().map(|(name, line)| whole("real", name, words(line))));
+    if !place.flags.is_empty() {
+        // Its threads race: only in turn it replays.
+        list.push(whole("real", "sort", words("sort --parallel=2 -S 8M {input}")));
+    }
     list
 }
 

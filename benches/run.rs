@@ -25,6 +25,8 @@ pub struct Outcome {
 pub struct Place {
     dir: PathBuf,
     pub retake: PathBuf,
+    /// What `retake record` is given besides.
+    pub flags: Vec<String>,
     /// Variables that every run gets besides.
     variables: &'static [(&'static str, &'static str)],
 }
@@ -39,7 +41,7 @@ impl Place {
     ) -> Result<Place, String> {
         let dir = std::env::temp_dir().join(format!("retake-bench-{}", std::process::id()));
         fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-        let place = Place { dir, retake: retake.to_path_buf(), variables };
+        let place = Place { dir, retake: retake.to_path_buf(), flags: Vec::new(), variables };
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for source in sources {
             let source = root.join(source);
@@ -76,7 +78,7 @@ impl Place {
     /// The command that records, for those that run it themselves.
     pub fn recording(&self, command: &[&str]) -> Command {
         let mut record = Command::new(&self.retake);
-        record.arg("record").arg("-o").arg(self.take()).arg("--").args(command);
+        record.arg("record").args(&self.flags).arg("-o").arg(self.take()).arg("--").args(command);
         record
     }
 

@@ -23,9 +23,10 @@ fn main() -> ExitCode {
     };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures");
     let kit = Arc::new(Kit::new(env!("CARGO_BIN_EXE_retake"), folder));
-    // Programs that need more than a compiler have test files of their own.
-    let others = match Fixture::all(&root().join("tests/programs/pvm")) {
-        Ok(others) => others,
+    // Programs that need more than a compiler, or are recorded in turn, have test files of their own.
+    let folders = ["pvm", "serial"].map(|folder| Fixture::all(&root().join("tests/programs").join(folder)));
+    let others: Vec<Fixture> = match folders.into_iter().collect::<Result<Vec<_>, _>>() {
+        Ok(others) => others.concat(),
         Err(error) => {
             eprintln!("{error}");
             return ExitCode::FAILURE;

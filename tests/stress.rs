@@ -14,19 +14,37 @@ const REPLAYS: u32 = 2;
 
 #[test]
 fn random_programs_come_back() {
-    come_back("stress");
+    come_back("stress", &[]);
 }
 
 #[test]
 fn random_signals_come_back() {
-    come_back("stress_signals");
+    come_back("stress_signals", &[]);
 }
 
-fn come_back(name: &str) {
+#[test]
+fn random_races_come_back_in_turn() {
+    come_back("stress_races", &["--serial"]);
+}
+
+#[test]
+fn random_programs_come_back_in_turn() {
+    come_back("stress", &["--serial"]);
+}
+
+#[test]
+fn random_signals_come_back_in_turn() {
+    come_back("stress_signals", &["--serial"]);
+}
+
+/// Records with those flags.
+fn come_back(name: &str, flags: &'static [&'static str]) {
     let seeds = setting("RETAKE_STRESS_SEEDS", 100);
     let from = setting("RETAKE_STRESS_FROM", 1);
     let load = Load::start(if setting("RETAKE_STRESS_LOAD", 0) > 0 { processors() } else { 0 });
-    let kit = Kit::new(env!("CARGO_BIN_EXE_retake"), Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}{}", flags.concat()));
+    let mut kit = Kit::new(env!("CARGO_BIN_EXE_retake"), folder);
+    kit.flags = flags;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/programs/{name}.c"));
     let program = kit.compile(&Fixture::load(&source).unwrap()).unwrap();
     let mut failures = Vec::new();

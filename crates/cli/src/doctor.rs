@@ -160,7 +160,7 @@ fn program(word: &OsStr) -> Vec<Finding> {
         all.push(note(format!("it is a script, run by {}", program.image.display())));
     }
     if program.futex_locks {
-        all.push(note("it is a Rust program whose std::sync locks are futexes: their order is not recorded, only what passes through libc"));
+        all.push(note("it is a Rust program whose std::sync locks are futexes: their order is recorded only with --serial (threads in turn), and otherwise what passes through libc"));
     }
     if program.sanitizer {
         all.push(note("it uses address sanitizer: set ASAN_OPTIONS=verify_asan_link_order=0"));

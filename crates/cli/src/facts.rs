@@ -145,6 +145,9 @@ pub struct Facts {
     /// A strategy chose who ran: one thread at a time.
     #[serde(default)]
     pub explored: bool,
+    /// Threads took turns, in each process.
+    #[serde(default)]
+    pub serial: bool,
     pub aslr_off: bool,
     /// The soft limit of the stack: where memory maps start depends on it.
     pub stack_limit: u64,
@@ -289,6 +292,7 @@ pub mod tests {
             deadlock: false,
             stopped: false,
             explored: false,
+            serial: false,
             aslr_off: true,
             stack_limit: 0,
             own_environment: 2048,

@@ -61,7 +61,7 @@ pub fn main(args: Args) -> Result<Ending> {
             "ended": facts.ended, "status": facts.ended.map(Ended::code),
             "events": facts.events(), "threads": facts.threads(), "processes": facts.tapes.len(),
             "bytes": facts.bytes(), "disk_bytes": disk_size(&take.dir),
-            "rich": facts.rich, "developed": developed, "aslr_off": facts.aslr_off,
+            "rich": facts.rich, "serial": facts.serial, "developed": developed, "aslr_off": facts.aslr_off,
             "format": facts.format, "retake": facts.retake, "stdin": facts.stdin,
             "omitted_environment": omitted, "trusted": store.trusts(&take), "process_list": processes,
         });
@@ -79,6 +79,9 @@ pub fn main(args: Args) -> Result<Ending> {
     );
     row("ended", facts.ended.map_or("unknown: the recorder was killed".into(), Ended::words));
     row("recorded", crate::record::sums(facts));
+    if facts.serial {
+        row("threads", "in turn (--serial)".into());
+    }
     if let Some(job) = messages::job(&tapes) {
         row("job", job);
     }

@@ -58,6 +58,10 @@ pub struct Args {
     /// afresh: however it dies, `retake replay --only NAME` plays what it did since then
     #[arg(long, value_name = "N", conflicts_with_all = ["full", "rich"], value_parser = clap::value_parser!(u32).range(1..))]
     checkpoint_every: Option<u32>,
+    /// Run the threads of each process one at a time, so that races, atomics and locks that are futexes (Rust's std::sync) come
+    /// back in the replay, too
+    #[arg(long, conflicts_with = "checkpoint_every")]
+    serial: bool,
     /// What becomes of the program if it deadlocks
     #[arg(long, value_enum, default_value = "hang")]
     on_deadlock: OnDeadlock,
@@ -88,7 +92,7 @@ pub struct Args {
 impl Args {
     /// Recording as `retake follow` and `retake explore` do.
     pub fn to_follow(output: Option<OsString>, on_deadlock: OnDeadlock, command: Vec<OsString>) -> Args {
-        let (keep, rich, full, quiet) = (Keep::All, false, false, false);
+        let (keep, rich, full, serial, quiet) = (Keep::All, false, false, false, false);
         let (verbose, anyway, nested) = (false, false, false);
         let (checkpoint_every, trace, patience) = (None, None, PATIENCE_S);
         Args {
@@ -97,6 +101,7 @@ impl Args {
             rich,
             full,
             checkpoint_every,
+            serial,
             on_deadlock,
             trace,
             patience,
@@ -313,6 +318,7 @@ impl Recording {
         let chosen = [
             (self.args.rich, flag::RICH),
             (self.args.full, flag::FULL),
+            (self.args.serial, flag::SERIAL),
             (self.args.checkpoint_every.is_some(), flag::CHECKPOINT),
             (way != 0, way),
         ];
@@ -442,12 +448,24 @@ impl Recording {
                 "{lost} could not be recorded at all (a full disk, or no file to be had); the rest is kept"
             ));
         }
+        let spun = session.spun.load(Relaxed);
+        if spun > 0 {
+            let times = words::count(u64::from(spun), "time");
+            say(format_args!(
+                "{times}, a thread computed for long without any call, and others went on beside it: where they race there, the order is not kept"
+            ));
+        }
         // With one thread there is no order to lose.
-        if sealed && facts.parts.is_empty() && self.program.futex_locks && facts.threads() > facts.tapes.len() as u64 {
+        if sealed
+            && !facts.serial
+            && facts.parts.is_empty()
+            && self.program.futex_locks
+            && facts.threads() > facts.tapes.len() as u64
+        {
             say(
                 "only threads were recorded, not locks: this Rust program locks with std::sync, whose locks are futexes that libc never sees",
             );
-            say("next: use locks that pass through libc (pthread) where the order matters");
+            say("next: retake record --serial -- CMD, which runs its threads one at a time");
         }
     }
 
@@ -485,6 +503,7 @@ impl Recording {
             deadlock: false,
             stopped: false,
             explored: false,
+            serial: self.args.serial,
             aslr_off: true,
             stack_limit: stack_limit(),
             own_environment,

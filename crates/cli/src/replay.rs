@@ -394,9 +394,10 @@ impl Player {
         let session_path = place.join(SESSION);
         let deadlock = if facts.deadlock { flag::DEADLOCK } else { 0 };
         let baton = if facts.explored { flag::BATON } else { 0 };
+        let serial = if facts.serial { flag::SERIAL } else { 0 };
         let settled = if way.is_some() { flag::SETTLED } else { 0 };
         let home = if facts.hosts.is_empty() { 0 } else { flag::HOME };
-        let session = Mapped::create(&session_path, self.flags | deadlock | baton | settled | home)?;
+        let session = Mapped::create(&session_path, self.flags | deadlock | baton | serial | settled | home)?;
         let told = way.map(|way| way.tell(place)).transpose()?;
         session.at_end.store(self.at_end, Relaxed);
         session.patience_ms.store(self.patience_ms, Relaxed);

@@ -122,8 +122,9 @@ impl Report {
         text += &format!("\nretake: likely cause: {cause}");
         let status = if self.is_stuck() { Status::Stuck } else { Status::Diverged };
         let mut failure = Failure::new(status, text);
-        if cause.starts_with(RACE) && take.facts.threads() > 1 {
+        if cause.starts_with(RACE) && take.facts.threads() > 1 && !take.facts.serial {
             failure = failure.next(format!("retake settle {}", take.label()));
+            failure = failure.next("retake record --serial, which keeps races");
         }
         let failure = failure.next(format!("retake show --light {}", take.label()));
         if self.is_stuck() {

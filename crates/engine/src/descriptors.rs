@@ -50,6 +50,13 @@ pub fn wait(fd: c_int, events: i16, wanted: i16, patience: Patience) -> Waited {
     }
 }
 
+/// Whether `fd` is ready for any of `events` now.
+pub fn is_ready(fd: c_int, events: i16) -> bool {
+    let mut one = pollfd { fd, events, revents: 0 };
+    // SAFETY: a structure of ours.
+    unsafe { sys::poll(&raw mut one as usize, 1, 0) > 0 }
+}
+
 /// Between two looks for something.
 pub struct Pause {
     patience: Patience,

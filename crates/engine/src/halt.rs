@@ -312,5 +312,6 @@ pub fn wait_for_next_event(other: &Thread, count: u64) {
 
 /// The calling thread, if it may ask or be asked: its events are being recorded, at its own pace.
 pub fn recorded() -> Option<&'static mut Thread> {
-    thread::current().filter(|_| turn::recording() && !crate::schedule::takes_part())
+    let is_free = || turn::recording() && !crate::serial::is_on() && !crate::schedule::takes_part();
+    thread::current().filter(|_| is_free())
 }

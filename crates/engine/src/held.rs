@@ -127,8 +127,8 @@ fn may_wait(thread: &Thread, signal: &Signal) -> bool {
 /// Whether the thread is at work. In a call that waits for the outside it is, too, before it waits and behind that.
 fn is_amid_work(thread: &Thread, amid: Amid) -> bool {
     match amid {
-        Amid::Work | Amid::Again => thread.inside == 0 || thread.is_just_outward(),
-        Amid::Done => thread.inside == 0,
+        Amid::Work | Amid::Again => !thread.is_inside() || thread.is_just_outward(),
+        Amid::Done => !thread.is_inside(),
         Amid::Call | Amid::Unknown => false,
     }
 }

@@ -39,6 +39,7 @@ pub mod replay;
 pub mod report;
 pub mod schedule;
 mod seen;
+pub mod serial;
 pub mod settled;
 pub mod signals;
 pub mod stand_in;

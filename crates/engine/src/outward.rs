@@ -11,6 +11,7 @@ use crate::came::Told;
 use crate::held;
 use crate::pids;
 use crate::process;
+use crate::serial;
 use crate::signals;
 use crate::sys;
 use crate::thread::{Outward, Thread};
@@ -27,6 +28,11 @@ pub trait Call {
 
     /// Makes it: what it returns, or a negative reason.
     fn make(&mut self) -> i64;
+
+    /// Whether it will wait, as far as can be told.
+    fn waits(&self) -> bool {
+        true
+    }
 
     /// Recording: whether a replay must know the answer; what it must know besides is put into `found`.
     fn tell(&self, _answer: i64, _found: &mut Found) -> bool {
@@ -99,6 +105,8 @@ pub const IN_VAIN: i64 = -(libc::EAGAIN as i64);
 /// Makes the call. `mask` is what is blocked inside of it, if it says so.
 pub fn call<C: Call>(mask: Option<u64>, call: &mut C) -> i64 {
     let Some(thread) = turn::enter().filter(|thread| !thread.lends) else { return call.make() };
+    serial::point();
+    let _away = serial::away(|| call.waits());
     if turn::recording() {
         let answer = turn::outward(|| with_places(thread, call), || turn::record_cancelled(Op::Outward));
         match turn::enter() {
@@ -109,9 +117,15 @@ pub fn call<C: Call>(mask: Option<u64>, call: &mut C) -> i64 {
         }
         return answer;
     }
-    // What was blocked inside of the call was handled at its end.
-    let was_ended =
-        signals::with_mask(mask, || thread.runs_inside(false)) || mask.is_some() && thread.runs_inside(false);
+    // What was blocked inside of the call was handled at its end, or had come just before it.
+    let was_ended = loop {
+        let before = thread.count();
+        let was_ended =
+            signals::with_mask(mask, || thread.runs_inside(false)) || mask.is_some() && thread.runs_inside(false);
+        if was_ended || mask.is_none() || thread.count() == before {
+            break was_ended;
+        }
+    };
     if was_ended && let Some(step) = thread.step(Op::Outward) {
         if step.result == CANCELLED {
             turn::cancelled_here(thread, Op::Outward, 0);
@@ -177,6 +191,7 @@ pub fn give<C: Call>(call: &mut C) -> i64 {
     let (Some(sort), Some(thread)) = (C::SORT, turn::enter().filter(|thread| !thread.lends)) else {
         return call.make();
     };
+    let _away = serial::away(|| call.waits());
     if turn::recording() {
         let answer = call.make();
         keep(thread, sort, call, answer);

@@ -353,6 +353,7 @@ fn begin(replay: bool, born: u32) -> bool {
     adopt(thread, &creation);
     tls::set(thread);
     stops::begun(thread);
+    crate::serial::begin(thread);
     if replay {
         settled::begin(thread);
     } else {
@@ -554,7 +555,7 @@ pub fn set_short_cut(thread: &Thread) {
     let process = get();
     let short = match mode() {
         _ if process.is_rich() || !process.short_cut || stops::is_on() => fast::NONE,
-        _ if process.has(flag::FOLLOW | flag::EXPLORE | flag::BATON | flag::SETTLED) => fast::NONE,
+        _ if process.has(flag::FOLLOW | flag::EXPLORE | flag::BATON | flag::SETTLED | flag::SERIAL) => fast::NONE,
         mode::RECORD if thread.held.waits() => fast::NONE,
         mode::RECORD if thread.writer.is_open() => fast::RECORD,
         mode::REPLAY if !thread.live && thread.next_unlock().is_none() => fast::REPLAY,

@@ -28,6 +28,7 @@ use crate::outside;
 use crate::process;
 use crate::report::{self, Refusal};
 use crate::seen::Seen;
+use crate::serial;
 use crate::settled;
 use crate::sys;
 use crate::thread::{self, Thread};
@@ -247,6 +248,7 @@ pub fn behind() {
     } else {
         baton::again(Op::Misc, 0);
         settled::behind();
+        serial::point();
     }
 }
 
@@ -433,12 +435,13 @@ pub fn creates(child: &mut Thread) {
         child.part.on.store(true, SeqCst);
     } else {
         settled::creates(child);
+        serial::creates(child);
     }
 }
 
 /// Waits until the new thread is known by its handle, so that whoever joins it finds it.
 pub fn created(child: &Thread) {
-    let is_awaited = || child.part.on.load(Relaxed) && is_on() || settled::is_on();
+    let is_awaited = || child.part.on.load(Relaxed) && is_on() || settled::is_on() || serial::is_on();
     while child.pthread.load(Acquire) == 0 && is_awaited() {
         sys::sleep_ns(20_000);
     }
@@ -451,6 +454,7 @@ pub fn creates_not(child: &Thread) {
         NEXT.fetch_sub(1, Relaxed);
     } else {
         settled::creates_not(child);
+        serial::creates_not(child);
     }
 }
 
@@ -459,6 +463,7 @@ pub fn starts(thread: &mut Thread) {
     if !thread.part.on.load(Relaxed) {
         baton::starts_again();
         settled::starts(thread);
+        serial::starts(thread);
     } else if explores() {
         explore::starts(thread);
     } else {
@@ -482,6 +487,7 @@ pub fn has_ended(thread: &mut Thread) {
     if !thread.part.on.swap(false, SeqCst) {
         baton::ends_again(thread);
         settled::has_ended(thread);
+        serial::has_ended(thread);
     } else if explores() {
         explore::has_ended(thread);
     } else if is_on() {

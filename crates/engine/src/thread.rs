@@ -14,6 +14,7 @@ use crate::lock::Lock;
 use crate::messages::Messages;
 use crate::reader::Reader;
 use crate::schedule::Part;
+use crate::serial::Serial;
 use crate::settled::Stand;
 use crate::sys;
 use crate::taken::TakenFrom;
@@ -156,6 +157,8 @@ pub struct Thread {
     /// Calls under way that may block (recording), and where on the stack each of the first ones began.
     pub inside: u32,
     pub inside_at: [usize; INSIDES],
+    /// So many of them are around the handler that runs, and no place of what comes in it. Only where threads run in turn.
+    pub inside_around: u32,
     /// Its cancellation is on the tape (recording): calls below it that are unwound, too, were not cancelled themselves.
     pub is_unwound: bool,
     /// How the innermost call stands that waits for the outside (recording).
@@ -186,6 +189,7 @@ pub struct Thread {
     pub halt: Halt,
     /// Its part where threads are replayed one at a time.
     pub stand: Stand,
+    pub serial: Serial,
     /// Read-write locks that it has for reading.
     pub holds: Holds,
     /// From where it took what it has.

@@ -16,6 +16,7 @@ use crate::process::{self, mode};
 use crate::replay::Order;
 use crate::report;
 use crate::schedule;
+use crate::serial;
 use crate::settled;
 use crate::signals;
 use crate::thread::{self, Thread, fast};
@@ -231,8 +232,15 @@ impl<'a, O: Object> Turn<'a, O> {
     #[inline]
     pub fn acquire(&self, real: impl FnOnce() -> c_int, again: impl FnOnce() -> c_int) -> c_int {
         let Some(thread) = enter() else { return real() };
+        serial::point();
+        let mut at_once = None;
+        let _away = serial::away(|| {
+            at_once = self.attempt.and_then(|attempt| attempt());
+            at_once.is_none() && !self.polls
+        });
         if recording() {
-            let result = self.scheduled(thread).unwrap_or_else(|| cancellable(self.op, real));
+            let result = at_once.or_else(|| self.scheduled(thread));
+            let result = result.unwrap_or_else(|| cancellable(self.op, real));
             self.record(thread, result);
             return result;
         }
@@ -530,8 +538,16 @@ pub fn outward<R>(call: impl FnOnce() -> R, cancelled: impl FnOnce()) -> R {
 const OUTWARD: usize = 1;
 
 impl Thread {
+    /// Recording: whether a call that may block is under way.
+    pub fn is_inside(&self) -> bool {
+        self.inside > self.inside_around
+    }
+
     /// Recording: whether the innermost call under way waits for the outside.
     pub fn is_outward(&self) -> bool {
+        if !self.is_inside() {
+            return false;
+        }
         let last = (self.inside as usize).checked_sub(1).and_then(|last| self.inside_at.get(last));
         last.is_some_and(|at| at & OUTWARD != 0)
     }
@@ -583,4 +599,5 @@ pub fn jumps(to: usize) {
         }
         thread.inside = last;
     }
+    thread.inside_around = thread.inside_around.min(thread.inside);
 }

@@ -12,7 +12,7 @@ pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"TAPE");
 /// Readers refuse another major version.
 pub const MAJOR: u16 = 2;
 /// Readers accept a newer minor version; it may hold entries that they pass over.
-pub const MINOR: u16 = 4;
+pub const MINOR: u16 = 5;
 /// From this minor version on it is told what came of calls that wait for the outside.
 pub const MINOR_CAME: u16 = 3;
 

@@ -50,6 +50,7 @@ ops! {
     SemTimed = 42 "wait for semaphore with time-out",
     SemPost = 43 "post semaphore",
     SemValue = 44 "read semaphore's value",
+    Futex = 45 "use futex",
     ThreadCreate = 50 "create thread",
     ThreadJoin = 51 "join thread",
     ThreadTryJoin = 52 "try to join thread",

@@ -118,6 +118,8 @@ pub mod flag {
     pub const BATON: u32 = 64;
     /// The threads of one process run one at a time: see [`settled`](crate::settled).
     pub const SETTLED: u32 = 128;
+    /// The threads of each process run one at a time, while they are recorded and in the replay.
+    pub const SERIAL: u32 = 1 << 13;
 }
 
 /// What a thread does when its tape has no more events and the recording did not end there by itself.
@@ -198,6 +200,8 @@ pub struct Session {
     pub outputs: [AtomicU64; 2],
     /// What processes meet at outside of memory.
     pub places: [Place; PLACES],
+    /// How often a thread computed for so long without a call that others went on beside it (recording, threads in turn).
+    pub spun: AtomicU32,
 }
 
 /// Places whose order is kept.

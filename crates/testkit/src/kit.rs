@@ -28,12 +28,15 @@ pub struct Kit {
     pub limits: Limits,
     /// Variables that `retake`, and so the program, is given.
     pub environment: Vec<(String, PathBuf)>,
+    /// What `retake record` is given besides.
+    pub flags: &'static [&'static str],
 }
 
 impl Kit {
     /// `retake` is the binary under test, `folder` a place of the test file's own (`CARGO_TARGET_TMPDIR` and a name).
     pub fn new(retake: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Kit {
-        Kit { retake: retake.into(), folder: folder.into(), limits: Limits::default(), environment: Vec::new() }
+        let (retake, folder, limits) = (retake.into(), folder.into(), Limits::default());
+        Kit { retake, folder, limits, environment: Vec::new(), flags: &[] }
     }
 
     pub fn compile(&self, fixture: &Fixture) -> Result<PathBuf, String> {
@@ -74,7 +77,7 @@ impl Kit {
     pub fn record(&self, program: &Path, args: &[String], take: &Path) -> Result<Outcome, String> {
         let scratch = take.parent().ok_or("a take without a folder")?;
         let mut command = self.retake(scratch);
-        command.args(["record", "-o"]).arg(take).arg("--").arg(program).args(args);
+        command.arg("record").args(self.flags).arg("-o").arg(take).arg("--").arg(program).args(args);
         run(&mut command, scratch, self.limits).map_err(|e| format!("record: {e}"))
     }
 

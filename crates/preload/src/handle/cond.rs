@@ -19,6 +19,7 @@ use retake_engine::objects::{Meeting, Object};
 use retake_engine::park;
 use retake_engine::replay::Order;
 use retake_engine::schedule;
+use retake_engine::serial;
 use retake_engine::stand_in;
 use retake_engine::thread::Thread;
 use retake_engine::turn::{self, CANCELLED};
@@ -62,6 +63,7 @@ pub unsafe fn wait_by(
 ) -> c_int {
     halt::point();
     let Some(thread) = turn::enter() else { return call() };
+    let _away = serial::away(|| true);
     // SAFETY: the waiter has its mutex, before and after: since the call that locked it first.
     unsafe {
         let from = (*m).from();

@@ -1,6 +1,7 @@
 //! Questions and orders that name a process or a thread by its id: the program has the recorded one, the kernel must be given the
 //! present one. What they answer is not kept.
 
+use crate::handle::futex;
 use crate::handle::process::present;
 use crate::table::ids::real;
 use libc::{
@@ -8,7 +9,7 @@ use libc::{
     timespec,
 };
 use retake_engine::process::mode;
-use retake_engine::{process, thread, turn};
+use retake_engine::{process, serial, thread, turn};
 
 /// The present id of a process, or of a thread of this one: the recorded ids of others' threads are not known here.
 pub fn present_task(id: pid_t) -> pid_t {
@@ -81,14 +82,15 @@ pub unsafe fn pidfd_open(id: pid_t, flags: c_uint) -> c_int {
     unsafe { real::pidfd_open(present(id), flags) }
 }
 
-/// A system call made by hand. The one that is known here has no function before glibc 2.36, so this is how it is mostly made;
-/// what follows from it is whether a child is waited for.
+/// A system call made by hand. `pidfd_open` has no function before glibc 2.36, so this is how it is mostly made; what follows
+/// from it is whether a child is waited for. A futex has none at all.
 pub unsafe fn syscall(number: c_long, mut a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long {
     if number == libc::SYS_pidfd_open {
         a = present(a as pid_t) as usize;
     }
     // SAFETY: as above; whatever the arguments are, each is a word, and the kernel takes six at most.
-    unsafe { real::syscall(number, a, b, c, d, e, f) }
+    let call = || unsafe { real::syscall(number, a, b, c, d, e, f) };
+    if number == libc::SYS_futex && serial::is_on() { futex::call(a, b as c_int, call) } else { call() }
 }
 
 pub unsafe fn process_vm_readv(

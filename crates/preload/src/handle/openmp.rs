@@ -9,6 +9,7 @@ use core::sync::atomic::AtomicUsize;
 use libc::{c_int, c_void};
 use retake_engine::objects::Meeting;
 use retake_engine::schedule;
+use retake_engine::serial;
 use retake_engine::taken::Called;
 use retake_engine::turn::{self, Turn};
 use retake_tape::op::Op;
@@ -44,6 +45,7 @@ pub fn shares<R>(call: impl FnOnce() -> R) -> R {
 pub fn wait_in_order() {
     static AT: AtomicUsize = AtomicUsize::new(0);
     let at = crate::real::find(&AT, "GOMP_ordered_start\0");
+    let _away = serial::away(|| true);
     // SAFETY: the dynamic linker found the library's function, which waits for just that.
     unsafe { core::mem::transmute::<usize, unsafe extern "C" fn()>(at)() };
 }

@@ -41,6 +41,10 @@ impl<F: Fill> Call for Reading<F> {
         self.0.whole()
     }
 
+    fn waits(&self) -> bool {
+        !descriptors::is_ready(self.0.fd(), POLLIN)
+    }
+
     /// Most calls bring what they ask for.
     fn tell(&self, answer: i64, _: &mut Found) -> bool {
         answer < 0 || answer != self.0.length() as i64

@@ -23,7 +23,7 @@ use retake_engine::objects::{Nothing, Object};
 use retake_engine::process::{self, mode};
 use retake_engine::thread::{self, SIGNALS, Thread};
 use retake_engine::turn::{self, CANCELLED};
-use retake_engine::{end, report, signals};
+use retake_engine::{end, report, serial, signals};
 use retake_tape::entry::{INSIDE, Signal};
 use retake_tape::op::Op;
 
@@ -181,7 +181,7 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
     // SAFETY: the kernel's structures.
     unsafe {
         let before = errno::get();
-        let mut was_held = false;
+        let (mut was_held, mut in_turn) = (false, None);
         if let Some(thread) = thread::current()
             && !is_borrowed_here(thread)
         {
@@ -202,7 +202,10 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                     let Some(came) = came else { return };
                     signals::put_back(info, &came.signal.0, Some(came.signal.1));
                     was_held = came.was_held;
+                    thread.begin();
                     note(thread, came.signal.0);
+                    in_turn = serial::in_handler(thread);
+                    thread.finish();
                 }
                 mode::REPLAY if !thread.live => {
                     let has_interrupted = || held::is_in_call(context.cast());
@@ -210,6 +213,9 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                         Some(signal) => signals::put_back(info, &signal, None),
                         None => return by_default(thread, number),
                     }
+                    thread.begin();
+                    in_turn = serial::in_handler(thread);
+                    thread.finish();
                 }
                 _ => {}
             }
@@ -242,6 +248,7 @@ unsafe extern "C-unwind" fn handler(number: c_int, info: *mut siginfo_t, context
                 function(number);
             }
         }
+        drop(in_turn);
         if let Some(thread) = thread::current() {
             thread.library = library;
             thread.handlers -= 1;
@@ -290,7 +297,7 @@ fn note(thread: &mut Thread, signal: Signal) {
     if thread.is_outward() {
         thread.came_inside(thread.outward.is_done);
     }
-    let inside = if thread.inside > 0 { INSIDE } else { 0 };
+    let inside = if thread.is_inside() { INSIDE } else { 0 };
     thread.signal(Signal { number: signal.number | inside, releases: thread.releases, ..signal });
     thread.finish();
 }
@@ -385,6 +392,7 @@ unsafe fn wait_for(to: *mut siginfo_t, call: impl FnOnce(*mut siginfo_t) -> c_in
         let mut own: siginfo_t = core::mem::zeroed();
         let to = if to.is_null() { &raw mut own } else { to };
         let Some(thread) = turn::enter() else { return call(to) };
+        let _away = serial::away(|| true);
         if turn::recording() {
             let got = turn::cancellable(Op::SigWait, || call(to));
             let why = errno::get();
@@ -476,6 +484,7 @@ pub unsafe fn sigwait(set: *const sigset_t, to: *mut c_int) -> c_int {
 /// Waits by `call` until a handler has run: two events, and the handler between them.
 unsafe fn suspend(set: *const sigset_t, call: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
+    let _away = serial::away(|| true);
     if turn::recording() {
         plain_event(thread);
         let result = turn::cancellable(Op::SigWait, call);

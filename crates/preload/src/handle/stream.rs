@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use libc::{FILE, c_char, c_int, c_void, iovec, size_t, ssize_t};
 use retake_engine::objects::Meeting;
 use retake_engine::thread::Thread;
-use retake_engine::{park, process, sys, turn};
+use retake_engine::{park, process, serial, sys, turn};
 use retake_tape::op::Op;
 
 unsafe extern "C" {
@@ -69,6 +69,10 @@ fn locked<R>(f: *mut FILE, body: impl FnOnce() -> R) -> R {
 /// Recording: this thread has used what lies at `address`.
 #[inline(always)]
 fn note_use(thread: &mut Thread, address: usize) {
+    if serial::is_on() {
+        // Whoever runs uses it.
+        return;
+    }
     thread.begin();
     Meeting(address).used(thread);
     thread.finish();
@@ -78,6 +82,7 @@ fn note_use(thread: &mut Thread, address: usize) {
 /// was added still replays.
 fn wait_for_turn(thread: &mut Thread) {
     if !turn::recording()
+        && !serial::is_on()
         && let Some((other, uses)) = thread.recorded_after()
     {
         park::wait_for_uses(other, uses);

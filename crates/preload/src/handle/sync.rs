@@ -12,6 +12,7 @@ use retake_engine::lend;
 use retake_engine::objects::{Meeting, Nothing, Object};
 use retake_engine::process;
 use retake_engine::schedule;
+use retake_engine::serial;
 use retake_engine::settled;
 use retake_engine::stand_in;
 use retake_engine::sys;
@@ -107,6 +108,7 @@ pub unsafe fn barrier_wait(b: *mut pthread_barrier_t) -> c_int {
         baton::again(Op::Barrier, b as usize);
         return turn::outcome_at(Op::Barrier, b as usize, false, arrive, |_| {}) as c_int;
     }
+    let _away = serial::away(|| true);
     if let Some(thread) = turn::enter().filter(|thread| !turn::recording() && thread.is_at_end() && end::by_itself()) {
         // Another passed, and ended the process before this one could note that it had, too: it needs this one to come.
         thread.waits_for(waiting::OUTSIDE, 0, 0);
@@ -164,6 +166,7 @@ pub unsafe fn once(control: *mut c_int, routine: Routine) -> c_int {
     // SAFETY: the program's control word. If its routine is under way in another thread, this one has to wait.
     let _ = schedule::obtain(Op::Once, control as usize, || unsafe { !once_is_under_way(control) }.then_some(()));
     if !turn::recording() {
+        drop(serial::away(|| true));
         let Some(step) = thread.step_at(Op::Once, control as usize) else { return call(routine) };
         Nothing.wait(thread, step.order);
         if step.result != RAN {
@@ -194,6 +197,7 @@ pub unsafe fn once(control: *mut c_int, routine: Routine) -> c_int {
 /// it itself, and then does not wait any more.
 fn wait_for_runner(thread: &mut Thread, object: usize, is_under_way: impl Fn() -> bool) {
     let goes_on = || is_under_way() && needs::holder_of(object).is_some();
+    let _away = serial::away(goes_on);
     if !schedule::is_on() && goes_on() {
         deadlock::blocking_for(thread, Op::Once, Wanted { kind: want::ONCE, object, mark: 0 }, || {
             let mut ns = 20_000;
@@ -308,6 +312,7 @@ pub unsafe fn guard_acquire(guard: *mut u8) -> c_int {
         }
         return result;
     }
+    drop(serial::away(|| true));
     if !is_made() {
         baton::again(Op::Once, guard as usize);
     }

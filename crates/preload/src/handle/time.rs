@@ -17,6 +17,7 @@ use retake_engine::halt;
 use retake_engine::lend;
 use retake_engine::process;
 use retake_engine::schedule;
+use retake_engine::serial;
 use retake_engine::settled;
 use retake_engine::sys;
 use retake_engine::thread::Thread;
@@ -42,6 +43,7 @@ const TIMES: u8 = 15;
 /// The value of clock `id`: from `read` while recording, from the tape in a replay.
 pub fn value(id: u8, step: i64, read: impl FnOnce() -> i64) -> i64 {
     halt::point();
+    serial::point();
     let Some(thread) = turn::enter() else { return read() };
     if turn::recording() {
         let ns = virtually(id, read);
@@ -189,6 +191,7 @@ unsafe fn sleep_until(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let Some(thread) = turn::enter() else { return call() };
+    let _away = serial::away(|| true);
     if schedule::is_on() {
         // Whoever is named next comes next, however long anybody sleeps.
         thread.rests().slept();
@@ -333,6 +336,7 @@ pub unsafe fn sleep(seconds: c_uint) -> c_uint {
 }
 
 pub unsafe fn sched_yield() -> c_int {
+    serial::yields();
     if !turn::recording()
         && let Some(thread) = turn::enter()
     {

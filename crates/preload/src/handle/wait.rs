@@ -6,6 +6,7 @@ use crate::table::process::real;
 use core::ptr::null_mut;
 use libc::{EINTR, P_PID, WNOHANG, c_int, id_t, idtype_t, pid_t, rusage, siginfo_t};
 use retake_engine::report;
+use retake_engine::serial;
 use retake_engine::turn;
 use retake_tape::op::Op;
 
@@ -55,6 +56,7 @@ pub unsafe fn wait4(pid: pid_t, status: *mut c_int, how: c_int, usage: *mut rusa
         while real::wait4(child, null_mut(), how & !WNOHANG, usage) == -1 && errno::get() == EINTR {}
     };
     let before = errno::get();
+    let _away = serial::away(|| how & WNOHANG == 0);
     let code = turn::outcome(Op::Wait, true, call, again);
     if code < 0 {
         errno::set(-code as c_int);
@@ -77,6 +79,7 @@ pub unsafe fn waitid(kind: idtype_t, id: id_t, info: *mut siginfo_t, how: c_int)
     // SAFETY: as above.
     let call = |info| unsafe { real::waitid(kind, translated, info, how) };
     let Some(thread) = turn::enter() else { return call(info) };
+    let _away = serial::away(|| how & WNOHANG == 0);
     // SAFETY: the program's variable, or one of ours.
     unsafe {
         let mut own: siginfo_t = core::mem::zeroed();

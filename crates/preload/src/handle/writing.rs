@@ -30,6 +30,10 @@ impl<L: Fn() -> usize, W: FnMut() -> ssize_t, P: FnMut(usize, usize) -> i64> Cal
         answer_long((self.whole)())
     }
 
+    fn waits(&self) -> bool {
+        !descriptors::is_ready(self.fd, POLLOUT)
+    }
+
     fn tell(&self, answer: i64, _: &mut Found) -> bool {
         answer == IN_VAIN || answer >= 0 && answer != (self.length)() as i64
     }

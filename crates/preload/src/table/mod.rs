@@ -91,6 +91,7 @@ pub mod openmp;
 pub mod outward;
 pub mod process;
 pub mod pvm;
+pub mod region;
 pub mod rwlock;
 pub mod sem;
 pub mod share;
