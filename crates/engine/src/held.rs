@@ -52,9 +52,6 @@ pub fn comes(thread: &mut Thread, signal: (Signal, u32), amid: Amid) -> Option<C
         let placed = Signal { is_just_behind: passes == Passes::JustBehind, ..signal.0 };
         return Some(Came { signal: (placed, signal.1), was_held: true });
     }
-    if thread.is_just_outward() && amid == Amid::Done {
-        thread.outward.is_done = true;
-    }
     let waits = thread.held.many < ROOM && may_wait(thread, &signal.0) && is_amid_work(thread, amid);
     if waits && (thread.held.timer > 0 || remind(thread)) {
         thread.fast.store(fast::NONE, Release);
@@ -127,8 +124,8 @@ fn may_wait(thread: &Thread, signal: &Signal) -> bool {
 /// Whether the thread is at work. In a call that waits for the outside it is, too, before it waits and behind that.
 fn is_amid_work(thread: &Thread, amid: Amid) -> bool {
     match amid {
-        Amid::Work | Amid::Again => !thread.is_inside() || thread.is_just_outward(),
-        Amid::Done => !thread.is_inside(),
+        // What such a call has got is noted before a handler has events of its own.
+        Amid::Work | Amid::Again | Amid::Done => !thread.is_inside() || thread.is_just_outward(),
         Amid::Call | Amid::Unknown => false,
     }
 }
