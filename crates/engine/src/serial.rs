@@ -114,9 +114,9 @@ pub fn begin(thread: &mut Thread) {
     }
 }
 
-/// The calling thread, if it takes part.
+/// The calling thread, if it takes part. A child that borrows its memory leaves no trace there.
 fn part() -> Option<&'static mut Thread> {
-    turn::enter().filter(|thread| thread.serial.at.load(Relaxed) != at::NOWHERE)
+    turn::enter().filter(|thread| thread.serial.at.load(Relaxed) != at::NOWHERE && !thread.lends)
 }
 
 /// A thread is about to be created.
@@ -198,8 +198,7 @@ pub fn away(waits: impl FnOnce() -> bool) -> Option<Away> {
 #[cold]
 #[inline(never)]
 fn leave(waits: impl FnOnce() -> bool) -> Option<Away> {
-    // A child that borrows its parent's memory leaves no trace there.
-    let thread = part().filter(|_| sys::getpid_now() == process::get().pid)?;
+    let thread = part()?;
     arrives(thread);
     let leaves = if turn::recording() { MANY.load(SeqCst) > 1 && waits() } else { stops_here(thread) };
     if !leaves {
@@ -281,7 +280,9 @@ fn arrives(thread: &mut Thread) {
             judge(thread, left_ns);
         }
     }
-    thread.serial.points.fetch_add(1, Relaxed);
+    // One instruction, because a handler of this thread may come to points, too.
+    // SAFETY: only this thread writes the field.
+    unsafe { core::arch::asm!("inc qword ptr [{}]", in(reg) thread.serial.points.as_ptr(), options(nostack)) }
     thread.releases();
     if is_replay {
         thread.released();
