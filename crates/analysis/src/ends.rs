@@ -6,7 +6,7 @@
 //! - a lock, if one who holds it (a mutex's holder, any reader in a writer's way) waits for ever or has ended;
 //! - a join, if the thread waits for ever;
 //! - what is run once, if whoever runs it waits for ever;
-//! - a condition, a barrier, a semaphore, if everybody waits for ever who could signal, arrive or post: all threads of the
+//! - a condition, a barrier, a semaphore, a futex, if everybody waits for ever who could signal, arrive, post or wake: all threads of the
 //!   process; those of other processes too if they used a condition at that address, and always for semaphores.
 //!
 //! Whoever computes, sleeps, or waits outside (a read, a signal) can go on. So a thread that idles when another one of
@@ -62,7 +62,7 @@ impl<'a> Ends<'a> {
     fn may_go_on(&self, thread: usize, able: &HashMap<usize, bool>) -> bool {
         let Some(want) = &self.walk.states[thread].want else { return true };
         match want.op {
-            Op::CondWait | Op::Barrier | Op::SemWait => self.somebody_can(thread, want, able),
+            Op::CondWait | Op::Barrier | Op::SemWait | Op::Futex => self.somebody_can(thread, want, able),
             _ => self.obstacles(thread).is_empty(),
         }
     }

@@ -233,6 +233,7 @@ impl Notes {
             None => match self.details.get(&waiter.wants).map(|detail| detail.op) {
                 Some(Op::CondWait) => format!("for {object}, and nobody is left to signal it"),
                 Some(Op::SemWait) => format!("for {object}, and nobody is left to post it"),
+                Some(Op::Futex) => format!("for {object}, and nobody is left to wake it"),
                 Some(Op::Barrier) => format!("at {object}, and nobody is left to come there"),
                 _ => format!("for {object}"),
             },

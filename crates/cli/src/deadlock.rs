@@ -189,6 +189,7 @@ fn verb(waits: &str) -> &'static str {
         "condition" => "signal",
         "semaphore" => "post",
         "barrier" => "come to",
+        "futex" => "wake",
         _ => "give",
     }
 }

@@ -72,6 +72,7 @@ pub fn kind(op: Op) -> &'static str {
         30..=34 => "spin",
         35 => "barrier",
         36..=37 => "once",
+        45..=47 => "futex",
         40..=49 => "sem",
         50..=59 => "thread",
         60..=61 => "critical",

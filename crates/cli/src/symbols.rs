@@ -42,9 +42,10 @@ pub struct Place {
 }
 
 impl Place {
-    /// Whether it lies in a header that came with the system: nothing that the user wrote.
+    /// Whether it lies in a header that came with the system, or in Rust's own libraries: nothing that the user wrote.
     fn is_of_system(&self) -> bool {
-        self.file.as_ref().is_none_or(|file| file.starts_with("/usr/"))
+        let is_theirs = |file: &str| file.starts_with("/usr/") || RUST.iter().any(|part| file.contains(part));
+        self.file.as_deref().is_none_or(is_theirs)
     }
 
     /// Whether it lies in the C++ library, or in a header that came with the system.
@@ -248,11 +249,11 @@ impl Symbols {
         if own.is_empty() { rest.collect() } else { own }
     }
 
-    /// What a thread was created to run, if that is a function of the program. C++ starts its threads by one of its own: then
+    /// What a thread was created to run, if that is a function of the program. C++ and Rust start their threads by one of their own: then
     /// it is the function that was called from there, if `pcs`, a stack of that thread, reaches so far.
     pub fn runs(&mut self, process: &str, start: u64, pcs: &[u64]) -> Option<String> {
         let place = self.place(process, start)?;
-        let starts = |function: &String| CXX_STARTS.iter().any(|name| function.contains(name));
+        let starts = |function: &String| STARTS.iter().any(|name| function.contains(name));
         if !place.module.starts_with(CXX_RUNTIME) && !place.function.as_ref().is_some_and(starts) {
             return place.function;
         }
@@ -378,7 +379,10 @@ fn load(module: &Module, present: bool) -> Option<Loaded> {
 
 /// Where C++'s threads begin; the functions, by their names, if the library is a part of the program.
 const CXX_RUNTIME: &str = "libstdc++";
-const CXX_STARTS: [&str; 2] = ["execute_native_thread_routine", "__thread_proxy"];
+/// By which C++ and Rust start threads.
+const STARTS: [&str; 3] = ["execute_native_thread_routine", "__thread_proxy", "::new::thread_start"];
+/// Where the sources of Rust's libraries lie: as they are named when they are built, and where they are installed.
+const RUST: [&str; 2] = ["/rustc/", "/lib/rustlib/src/"];
 
 /// A symbol as its author wrote it. Only what looks mangled is demangled: `a` alone would become `signed char`.
 fn plain(symbol: &str) -> String {

@@ -79,6 +79,8 @@ pub fn result(op: Op, code: i64) -> String {
         Op::MutexUnlock if code == unlock::TAKEN_AWAY => return "0: another had unlocked it".into(),
         Op::Barrier => (code == -1).then_some("serial thread"),
         Op::Wait if code >= 1 << 32 => return child(code),
+        Op::Baton => return if code == 0 { "goes on".into() } else { format!("stops at its point {code}") },
+        Op::Futex | Op::FutexTimed | Op::FutexWake => errno(code.checked_neg().unwrap_or(0)),
         op if (Op::MpiStart as u8..=Op::MpiGot as u8).contains(&(op as u8)) => return mpi(op, code),
         Op::PvmEnrol if code > 0 => return format!("task t{code:x}"),
         Op::PvmRecv | Op::PvmNrecv | Op::PvmTrecv | Op::PvmPrecv | Op::PvmProbe if code == 0 => {
@@ -122,6 +124,7 @@ fn child(code: i64) -> String {
 pub fn entry(entry: &Entry<'_>) -> String {
     match entry {
         Entry::HandOver(version) => format!("hand-over, version {version}"),
+        Entry::Result(Op::Baton, code) => format!("in turn: {}", result(Op::Baton, *code)),
         Entry::Result(op, code) => format!("{} returned {}", op.word(), result(*op, *code)),
         Entry::Polls(op, code, 1) => format!("{} returned {}", op.word(), result(*op, *code)),
         Entry::Polls(op, code, times) => format!("{} returned {}, {times} times", op.word(), result(*op, *code)),

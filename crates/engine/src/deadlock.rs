@@ -38,6 +38,8 @@ pub mod want {
     /// What is run once, and is under way in another thread.
     pub const ONCE: u32 = 8;
     pub const SPIN: u32 = 9;
+    /// A futex of the program's own.
+    pub const FUTEX: u32 = 10;
 }
 
 /// What a thread is about to wait for.
@@ -299,6 +301,7 @@ pub fn at_end(thread: &Thread, op: Op, object: usize) -> Option<Wanted> {
         Op::Barrier => want::BARRIER,
         Op::Once => want::ONCE,
         Op::SpinLock => want::SPIN,
+        Op::Futex => want::FUTEX,
         _ => return None,
     };
     let (before, mark) = (thread.want.get(), mark(kind, object, thread));
@@ -567,6 +570,7 @@ fn kind_word(kind: u32) -> &'static str {
         want::BARRIER => "barrier",
         want::ONCE => "once",
         want::SPIN => "spinlock",
+        want::FUTEX => "futex",
         _ => "object",
     }
 }
@@ -649,50 +653,5 @@ fn tell_ended(lines: &mut Path<'_>, wanted: Wanted, surface: &Surface) {
     });
     if left_by.is_some() && !is_named {
         lines.push(b"holder=\nended=1\n");
-    }
-}
-
-/// What a thread has that does not itself say whose it is: read-write locks, spinlocks, what it runs once.
-#[repr(C)]
-pub struct Holds {
-    held: [Hold; HOLDS],
-}
-
-#[repr(C)]
-struct Hold {
-    object: AtomicUsize,
-    from: AtomicU32,
-}
-
-/// More than so many at once are not known; a writer that waits for one of the others is taken to be live.
-const HOLDS: usize = 16;
-
-impl Holds {
-    fn find(&self, object: usize) -> Option<&Hold> {
-        self.held.iter().find(|hold| hold.object.load(Acquire) == object)
-    }
-
-    /// The thread has it, by the call before the address `from`.
-    pub fn add(&self, object: usize, from: u32) {
-        if let Some(free) = self.find(0) {
-            free.from.store(from, Relaxed);
-            free.object.store(object, Release);
-        }
-    }
-
-    /// The thread has given it up (once).
-    pub fn remove(&self, object: usize) {
-        if let Some(hold) = self.find(object) {
-            hold.object.store(0, Release);
-        }
-    }
-
-    pub fn has(&self, object: usize) -> bool {
-        self.find(object).is_some()
-    }
-
-    /// The lower half of the address behind the call that obtained it, or 0.
-    pub fn from(&self, object: usize) -> u32 {
-        self.find(object).map_or(0, |hold| hold.from.load(Relaxed))
     }
 }

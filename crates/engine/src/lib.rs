@@ -21,6 +21,7 @@ pub mod entries;
 pub mod explore;
 pub mod halt;
 pub mod held;
+pub mod holds;
 pub mod jitter;
 pub mod lend;
 pub mod lock;

@@ -5,10 +5,11 @@
 //! longer knows the thread.
 
 use crate::came::Ahead;
-use crate::deadlock::{Holds, Want};
+use crate::deadlock::Want;
 use crate::entries::Entries;
 use crate::halt::Halt;
 use crate::held::Held;
+use crate::holds::Holds;
 use crate::jitter;
 use crate::lock::Lock;
 use crate::messages::Messages;

@@ -9,7 +9,7 @@ use libc::{
     timespec,
 };
 use retake_engine::process::mode;
-use retake_engine::{process, serial, thread, turn};
+use retake_engine::{process, thread, turn};
 
 /// The present id of a process, or of a thread of this one: the recorded ids of others' threads are not known here.
 pub fn present_task(id: pid_t) -> pid_t {
@@ -90,7 +90,7 @@ pub unsafe fn syscall(number: c_long, mut a: usize, b: usize, c: usize, d: usize
     }
     // SAFETY: as above; whatever the arguments are, each is a word, and the kernel takes six at most.
     let call = || unsafe { real::syscall(number, a, b, c, d, e, f) };
-    if number == libc::SYS_futex && serial::is_on() { futex::call(a, b as c_int, call) } else { call() }
+    if number == libc::SYS_futex { futex::call(a, b as c_int, c as u32, d, call) } else { call() }
 }
 
 pub unsafe fn process_vm_readv(

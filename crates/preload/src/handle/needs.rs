@@ -1,7 +1,7 @@
 //! What a blocked thread needs, read off glibc's objects: who holds them, and whether they have come meanwhile.
 
 use crate::glibc::{Barrier, Mutex, RwLock, Sem, guard_is_under_way, once_is_under_way, spin_is_free};
-use crate::handle::{signal, stack};
+use crate::handle::{futex, signal, stack};
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Acquire;
 use libc::c_int;
@@ -41,6 +41,7 @@ fn mark(kind: u32, object: usize, thread: &Thread) -> u64 {
         match kind {
             want::MUTEX => u64::from((*(object as *const Mutex)).holder() == thread.tid) * OWN,
             want::BARRIER => (*(object as *const Barrier)).round(),
+            want::FUTEX => futex::mark(*(object as *const u32)),
             _ => 0,
         }
     }
@@ -49,7 +50,7 @@ fn mark(kind: u32, object: usize, thread: &Thread) -> u64 {
 fn needs(wanted: Wanted, thread: &Thread) -> Need<'static> {
     let object = wanted.object;
     let is_cancelled = thread.is_cancelled.load(Acquire) || STRAY_CANCEL.load(Acquire);
-    if is_cancelled && matches!(wanted.kind, want::CONDITION | want::SEMAPHORE | want::JOIN) {
+    if is_cancelled && matches!(wanted.kind, want::CONDITION | want::SEMAPHORE | want::JOIN | want::FUTEX) {
         return Need::Nothing;
     }
     // SAFETY: a thread is blocked in a call with that object, so that it is there.
@@ -76,6 +77,7 @@ fn needs(wanted: Wanted, thread: &Thread) -> Need<'static> {
                 }
                 if condition.is_out_of_reach() { Need::Outside } else { anyone(false) }
             }
+            want::FUTEX => anyone(futex::can_come(object, wanted.mark)),
             want::SEMAPHORE if schedule::is_on() => {
                 let semaphore = &*(object as *const Sem);
                 if semaphore.is_shared() && !semaphore.is_there() {

@@ -2,8 +2,9 @@
 
 use crate::handle::{callers, debugger, needs, time};
 use crate::table::thread::{Destructor, Start, real};
-use core::sync::atomic::AtomicBool;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::ptr::null;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicU32};
 use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_key_t, pthread_t, timespec};
 use retake_engine::deadlock::{self, want};
 use retake_engine::objects::Nothing;
@@ -11,7 +12,7 @@ use retake_engine::park;
 use retake_engine::process::{self, Creation};
 use retake_engine::thread::{self, Thread};
 use retake_engine::turn::{self, Turn};
-use retake_engine::{apart, report, schedule, settled, signals, tls};
+use retake_engine::{apart, report, schedule, serial, settled, signals, tls};
 use retake_tape::layout::born;
 use retake_tape::op::Op;
 use retake_tape::session::fate;
@@ -219,8 +220,49 @@ impl Drop for AtEnd {
             unsafe { (*thread.header).ended.store(1, Relaxed) };
             thread.has_ended();
             deadlock::ends();
-            schedule::has_ended(thread);
+            if !serial::is_on() || !ends_behind_destructors() {
+                schedule::has_ended(thread);
+            }
         }
+    }
+}
+
+/// Ours, plus one; 0: none has been made.
+static LAST_KEY: AtomicU32 = AtomicU32::new(0);
+/// In so many rounds destructors may set their keys anew; libc makes one more.
+const ROUNDS: usize = 3;
+
+/// Where threads run in turn, destructors do, too: the calling thread has ended when they have run. Whether that can be had.
+fn ends_behind_destructors() -> bool {
+    let mut key = LAST_KEY.load(Acquire);
+    if key == 0 {
+        let mut made = 0;
+        // SAFETY: a variable of ours; so for the others.
+        if unsafe { real::pthread_key_create(&raw mut made, Some(behind_destructors)) } != 0 {
+            return false;
+        }
+        match LAST_KEY.compare_exchange(0, made + 1, AcqRel, Acquire) {
+            Ok(_) => key = made + 1,
+            Err(theirs) => {
+                // SAFETY: as above.
+                unsafe { libc::pthread_key_delete(made) };
+                key = theirs;
+            }
+        }
+    }
+    // SAFETY: the value is a number.
+    unsafe { libc::pthread_setspecific(key - 1, null::<c_void>().wrapping_byte_add(1)) == 0 }
+}
+
+unsafe extern "C-unwind" fn behind_destructors(round: *mut c_void) {
+    let next = round.wrapping_byte_add(1);
+    // SAFETY: as above.
+    let again = || unsafe { libc::pthread_setspecific(LAST_KEY.load(Acquire) - 1, next) == 0 };
+    if (round as usize) < ROUNDS && again() {
+        return;
+    }
+    if let Some(thread) = thread::current() {
+        schedule::has_ended(thread);
     }
 }
 
