@@ -5,8 +5,9 @@
 //! what Retake cannot see is recorded, too, at the price of one processor.
 //!
 //! Whoever has the baton goes on until it would have to wait, or until another wants it and its slice of time is over: that one
-//! gets it at the next point. Slices are drawn, short ones as often as long ones, since a failure may need either. Points come before events, behind what gives something to others, and where a thread yields. Around a call that may wait
-//! a thread is away: it has given the baton on, and wants it back before it goes on. Nothing else differs from other recordings.
+//! gets it at the next point. Slices are drawn, short ones as often as long ones, since a failure may need either. Points come
+//! before events, behind what gives something to others, and where a thread yields. Around a call that may wait a thread is
+//! away: it has given the baton on, and wants it back before it goes on. Nothing else differs from other recordings.
 //!
 //! ```text
 //! stops    at a point, or when it goes away: an event, by the number of the point
@@ -14,7 +15,7 @@
 //! ```
 //!
 //! Deviation: a thread that waits or spins where it is not seen would keep the baton for ever. It is left to itself, and wants
-//! the baton again at its next point; what it does until then is in no order, and that is told.
+//! the baton again at its next point; what it does until then is in no order. Where it computed, that is told.
 //!
 //! Law: the baton changes hands under one lock, by threads that are busy. Points are counted alike in both runs.
 
