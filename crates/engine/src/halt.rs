@@ -7,7 +7,7 @@
 //! at a clock. There it halts until the flag is set. A replay lets the two meet at the same place, so the flag is seen
 //! where it was. Who computes too long without a place is not waited for; it is told then behind which release it was,
 //! and how long it had computed. A replay waits for as much: its events come out the same, but what it computes between two
-//! of them may be cut elsewhere.
+//! of them may be cut elsewhere. If it comes to a place after all before the flag is set, it halts there.
 //!
 //! ```text
 //! asks    time is over ──ask──────────────────> sets the flag ── next call of ours: point
@@ -44,9 +44,19 @@ pub struct Halt {
 
 mod state {
     pub const FREE: u32 = 0;
+    /// It is waited for.
     pub const ASKED: u32 = 1;
     pub const HALTS: u32 = 2;
-    pub const MISSED: u32 = 3;
+    /// It is not waited for any more, but the flag is not set yet: it may still halt.
+    pub const GIVEN_UP: u32 = 3;
+    /// The flag is set while it computes.
+    pub const MISSED: u32 = 4;
+}
+
+impl Halt {
+    fn goes_from(&self, before: u32, after: u32) -> Result<u32, u32> {
+        self.state.compare_exchange(before, after, AcqRel, Acquire)
+    }
 }
 
 /// So many are asked, or halt: nobody else has to look.
@@ -89,15 +99,17 @@ pub fn ask(thread: &mut Thread, other: &Thread) -> bool {
         OPEN.fetch_sub(1, AcqRel);
     }
     other.fast.store(fast::NONE, Release);
-    let halts = halts_soon(other);
-    if halts {
-        thread.halt.halts.store(core::ptr::from_ref(other).cast_mut(), Relaxed);
-        thread.fast.store(fast::NONE, Release);
-    }
+    let since = halts_soon(other);
     thread.begin();
     thread.note_asks(other.number);
     thread.finish();
     let_pass(thread, PASS_NS);
+    halt.worked_ns.store(sys::cpu_ns_of(other.tid) - since, Relaxed);
+    let halts = halt.goes_from(state::GIVEN_UP, state::MISSED) == Err(state::HALTS);
+    if halts {
+        thread.halt.halts.store(core::ptr::from_ref(other).cast_mut(), Relaxed);
+        thread.fast.store(fast::NONE, Release);
+    }
     halts
 }
 
@@ -124,8 +136,8 @@ fn let_pass(thread: &Thread, moment_ns: i64) {
     });
 }
 
-/// Waits until the other halts. Whether it does.
-fn halts_soon(other: &Thread) -> bool {
+/// Waits until the other halts, or has been given up. Since when it computes, by its own clock.
+fn halts_soon(other: &Thread) -> i64 {
     let halt = &other.halt;
     let patience = PATIENCE_NS.load(Relaxed);
     let (started, used) = (now_ns(), sys::cpu_ns_of(other.tid));
@@ -140,19 +152,18 @@ fn halts_soon(other: &Thread) -> bool {
         }
         if is_gone || now - used > patience || now_ns() - started > MOMENT_NS {
             halt.releases.store(was_at.1, Relaxed);
-            halt.worked_ns.store(now - since, Relaxed);
-            if halt.state.compare_exchange(state::ASKED, state::MISSED, AcqRel, Acquire).is_ok() {
+            if halt.goes_from(state::ASKED, state::GIVEN_UP).is_ok() {
                 if is_gone {
                     free(other);
                 }
                 PATIENCE_NS.store((patience / 2).max(PATIENCE_NS_MIN), Relaxed);
-                return false;
+                return since;
             }
         }
         sys::sleep_ns(LOOK_NS);
     }
     PATIENCE_NS.store((patience * 2).min(PATIENCE_NS_MAX), Relaxed);
-    true
+    since
 }
 
 fn free(thread: &Thread) {
@@ -181,7 +192,8 @@ fn meet() {
         free(other);
         process::set_short_cut(thread);
     }
-    match thread.halt.state.compare_exchange(state::ASKED, state::HALTS, AcqRel, Acquire) {
+    let goes = thread.halt.goes_from(state::ASKED, state::HALTS);
+    match goes.or_else(|_| thread.halt.goes_from(state::GIVEN_UP, state::HALTS)) {
         Ok(_) => halt(thread),
         Err(state::MISSED) => {
             thread.begin();
