@@ -441,9 +441,18 @@ pub fn creates(child: &mut Thread) {
 
 /// Waits until the new thread is known by its handle, so that whoever joins it finds it.
 pub fn created(child: &Thread) {
+    /// A thread begins in less time than it takes to sleep.
+    const YIELDS: u32 = 300;
     let is_awaited = || child.part.on.load(Relaxed) && is_on() || settled::is_on() || serial::is_on();
+    let mut looks = 0;
     while child.pthread.load(Acquire) == 0 && is_awaited() {
-        sys::sleep_ns(20_000);
+        looks += 1;
+        if looks < YIELDS {
+            // SAFETY: lets others run.
+            unsafe { sys::sched_yield() };
+        } else {
+            sys::sleep_ns(20_000);
+        }
     }
 }
 

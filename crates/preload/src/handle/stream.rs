@@ -18,6 +18,11 @@ unsafe extern "C" {
     static mut stdout: *mut FILE;
     fn funlockfile(f: *mut FILE);
 }
+unsafe extern "C-unwind" {
+    fn fputc_unlocked(c: c_int, f: *mut FILE) -> c_int;
+    fn fputs_unlocked(text: *const c_char, f: *mut FILE) -> c_int;
+    fn fwrite_unlocked(from: *const c_void, size: size_t, many: size_t, f: *mut FILE) -> size_t;
+}
 
 fn out() -> *mut FILE {
     // SAFETY: libc's own variable.
@@ -34,7 +39,12 @@ impl Drop for Unlock {
 }
 
 /// Makes `call` on the stream in its turn.
-fn with<R>(f: *mut FILE, call: impl FnOnce() -> R) -> R {
+fn with<R>(f: *mut FILE, call: impl Fn() -> R) -> R {
+    with_kept(f, &call, &call)
+}
+
+/// The same; `kept` is the call where others are kept from the stream anyway.
+fn with_kept<R>(f: *mut FILE, call: impl FnOnce() -> R, kept: impl FnOnce() -> R) -> R {
     if f.is_null() {
         return turn::showing(call);
     }
@@ -43,7 +53,7 @@ fn with<R>(f: *mut FILE, call: impl FnOnce() -> R) -> R {
     }
     if let Some(thread) = turn::only_records() {
         return locked(f, || {
-            let result = output::with_stream(f, call);
+            let result = output::with_stream(f, kept);
             note_use(thread, f as usize);
             result
         });
@@ -51,7 +61,7 @@ fn with<R>(f: *mut FILE, call: impl FnOnce() -> R) -> R {
     let Some(thread) = turn::enter() else { return call() };
     wait_for_turn(thread);
     locked(f, || {
-        let result = output::with_stream(f, call);
+        let result = output::with_stream(f, kept);
         used(thread, f as usize);
         result
     })
@@ -203,12 +213,12 @@ pub unsafe fn puts(text: *const c_char) -> c_int {
 
 pub unsafe fn fputs(text: *const c_char, f: *mut FILE) -> c_int {
     // SAFETY: as above.
-    with(f, || unsafe { real::fputs(text, f) })
+    with_kept(f, || unsafe { real::fputs(text, f) }, || unsafe { fputs_unlocked(text, f) })
 }
 
 pub unsafe fn fputc(c: c_int, f: *mut FILE) -> c_int {
     // SAFETY: as above.
-    with(f, || unsafe { real::fputc(c, f) })
+    with_kept(f, || unsafe { real::fputc(c, f) }, || unsafe { fputc_unlocked(c, f) })
 }
 
 pub unsafe fn putchar(c: c_int) -> c_int {
@@ -218,7 +228,7 @@ pub unsafe fn putchar(c: c_int) -> c_int {
 
 pub unsafe fn fwrite(from: *const c_void, size: size_t, many: size_t, f: *mut FILE) -> size_t {
     // SAFETY: as above.
-    with(f, || unsafe { real::fwrite(from, size, many, f) })
+    with_kept(f, || unsafe { real::fwrite(from, size, many, f) }, || unsafe { fwrite_unlocked(from, size, many, f) })
 }
 
 pub unsafe fn fflush(f: *mut FILE) -> c_int {
