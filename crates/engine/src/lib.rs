@@ -26,6 +26,7 @@ pub mod jitter;
 pub mod lend;
 pub mod lock;
 pub mod messages;
+pub mod neighbours;
 pub mod objects;
 pub mod outside;
 pub mod outward;

@@ -9,6 +9,7 @@
 //! handler may come to the table itself, or jump away.
 
 use crate::lock::Lock;
+use crate::neighbours::{self, Neighbour};
 use crate::process::{self, Seat};
 use crate::settled;
 use crate::stops;
@@ -30,11 +31,6 @@ const YIELD_AGAIN: u64 = 10;
 /// Pauses before sleeping where other programs want the processors, too: nothing is let go then, since it would come back
 /// only after the slice of whoever got it.
 const PAUSES_CROWDED: u64 = 100;
-/// So long, in cycles, some 500 microseconds, a processor is gone if another program got it.
-const LATE_CYCLES: u64 = 1_250_000;
-/// So many waits are made without letting go before that is tried again; twice as many each time, up to the second.
-const CROWDED_FIRST: u32 = 32;
-const CROWDED_MOST: u32 = 4096;
 /// Acquires of others for one pause: a little less than they make in that time, so that the turn is not overslept.
 const ACQUIRES_A_PAUSE: u64 = 4;
 /// A turn so many acquires away is worth spinning for; one that is farther is better slept for, since the threads before
@@ -155,7 +151,7 @@ pub struct Place {
 
 /// Waits until nothing is `left` before this thread's turn. `value` is the version wanted at `place`.
 pub fn wait(thread: &mut Thread, why: u32, place: &Place, value: u64, left: impl Fn() -> u64) {
-    if spin(&left) {
+    if spin(thread, &left) {
         return;
     }
     let ready = || left() == 0;
@@ -197,10 +193,10 @@ fn sleep(thread: &mut Thread, place: &Place, value: u64, look_ns: u64, started: 
 
 /// Spins until nothing is left, and looks the less often the more is left: to look at an object takes its memory from
 /// the thread that is at work with it.
-fn spin(left: &impl Fn() -> u64) -> bool {
-    let running_max = 2 * process::get().processors;
+fn spin(thread: &mut Thread, left: &impl Fn() -> u64) -> bool {
+    let processors = process::get().processors;
     let (mut pauses_max, mut yield_at) = (PAUSES, YIELD_FIRST);
-    if is_crowded() {
+    if neighbours::is_crowded() {
         (pauses_max, yield_at) = (PAUSES_CROWDED, u64::MAX);
     }
     let mut pauses = 0;
@@ -209,7 +205,7 @@ fn spin(left: &impl Fn() -> u64) -> bool {
         if steps == 0 {
             return true;
         }
-        if settled::is_on() || steps > NEAR || pauses > pauses_max || RUNNING.load(Relaxed) > running_max {
+        if settled::is_on() || steps > NEAR || pauses > pauses_max || RUNNING.load(Relaxed) > 2 * processors {
             return false;
         }
         let more = steps.div_ceil(ACQUIRES_A_PAUSE);
@@ -219,42 +215,12 @@ fn spin(left: &impl Fn() -> u64) -> bool {
         pauses += more;
         if pauses >= yield_at {
             yield_at = pauses + YIELD_AGAIN;
-            if comes_back_late() {
+            let is_room = RUNNING.load(Relaxed) <= processors;
+            if neighbours::let_run(thread, is_room) == Neighbour::Program {
                 pauses_max = 0;
             }
         }
     }
-}
-
-/// How many of the next waits are made where others want the processors, and how many it were the last time.
-static CROWDED: AtomicU32 = AtomicU32::new(0);
-static CROWDED_LAST: AtomicU32 = AtomicU32::new(0);
-
-fn is_crowded() -> bool {
-    let waits = CROWDED.load(Relaxed);
-    if waits > 0 {
-        // Threads that count at the same moment count less; it does not matter how much.
-        CROWDED.store(waits - 1, Relaxed);
-    }
-    waits > 0
-}
-
-/// Lets others run; whether that took so long that another program must have got the processor.
-fn comes_back_late() -> bool {
-    // SAFETY: every processor of this kind has the counter.
-    let now = || unsafe { core::arch::x86_64::_rdtsc() };
-    let gone = now();
-    // SAFETY: lets others run.
-    unsafe { sys::sched_yield() };
-    let is_late = now().saturating_sub(gone) > LATE_CYCLES;
-    let waits = if is_late { (2 * CROWDED_LAST.load(Relaxed)).clamp(CROWDED_FIRST, CROWDED_MOST) } else { 0 };
-    if waits != CROWDED_LAST.load(Relaxed) {
-        CROWDED_LAST.store(waits, Relaxed);
-    }
-    if is_late {
-        CROWDED.store(waits, Relaxed);
-    }
-    is_late
 }
 
 fn enter(thread: &mut Thread, place: &Place, value: u64) {
@@ -379,7 +345,7 @@ fn wake_all(key: usize, wanted: *const AtomicU32, value: u64) {
 pub fn wait_for_thread(thread: &mut Thread, thread_number: u32, count: u64) {
     let Some(seat) = process::get().seat(thread_number) else { return };
     let left = || count.saturating_sub(seat.header.count.load(Acquire));
-    if spin(&left) {
+    if spin(thread, &left) {
         return;
     }
     let ready = || left() == 0;
@@ -425,16 +391,14 @@ static SOFT_FAILED: AtomicU32 = AtomicU32::new(0);
 
 /// Waits until the other thread has used streams so often; not for ever, because a program that was changed may print
 /// more or less than it did.
-pub fn wait_for_uses(number: u32, uses: u64) {
+pub fn wait_for_uses(thread: &mut Thread, number: u32, uses: u64) {
     let Some(seat) = process::get().seat(number) else { return };
     let left = || uses.saturating_sub(seat.uses.load(Acquire));
-    if spin(&left) || SOFT_FAILED.load(Relaxed) >= SOFT_FAILURES {
+    if spin(thread, &left) || SOFT_FAILED.load(Relaxed) >= SOFT_FAILURES {
         return;
     }
     if settled::is_on() {
-        if let Some(thread) = thread::current() {
-            settled::wait_softly(thread, || left() == 0);
-        }
+        settled::wait_softly(thread, || left() == 0);
         return;
     }
     stops::waiting_outside(|| {

@@ -99,6 +99,10 @@ calls! {
     sched_yield() = SYS_sched_yield;
     /// Which processors may be used.
     sched_getaffinity(pid, length, mask) = SYS_sched_getaffinity;
+    /// Says which may be used.
+    sched_setaffinity(pid, length, mask) = SYS_sched_setaffinity;
+    /// Which one runs this thread.
+    getcpu(cpu, node, unused) = SYS_getcpu;
     /// Waits for a child.
     wait4(pid, status, how, usage) = SYS_wait4;
     /// Tells of a child, and may leave it as it is.
@@ -269,6 +273,25 @@ pub fn processors() -> u32 {
     // SAFETY: the mask is as long as said.
     let length = unsafe { sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr() as usize) };
     if length <= 0 { 1 } else { mask.iter().map(|word| word.count_ones()).sum::<u32>().max(1) }
+}
+
+/// Moves this thread to another of the processors that it may use, if there is one. The caller is busy: no handler is to jump away
+/// meanwhile.
+pub fn change_processor() {
+    let (mut mask, mut cpu) = ([0u64; 16], 0u32);
+    // SAFETY: the masks are as long as said.
+    unsafe {
+        let length = sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr() as usize);
+        if length <= 0 || getcpu(&raw mut cpu as usize, 0, 0) != 0 {
+            return;
+        }
+        let mut others = mask;
+        others[cpu as usize / 64] &= !(1 << (cpu % 64));
+        if others.iter().any(|word| *word != 0) {
+            sched_setaffinity(0, length as usize, others.as_ptr() as usize);
+            sched_setaffinity(0, length as usize, mask.as_ptr() as usize);
+        }
+    }
 }
 
 /// This process's id as the kernel knows it.

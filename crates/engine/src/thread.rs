@@ -13,6 +13,7 @@ use crate::holds::Holds;
 use crate::jitter;
 use crate::lock::Lock;
 use crate::messages::Messages;
+use crate::neighbours::Sharing;
 use crate::reader::Reader;
 use crate::schedule::Part;
 use crate::serial::Serial;
@@ -180,6 +181,8 @@ pub struct Thread {
     pub park_key: usize,
     pub park_value: u64,
     pub park_next: *mut Thread,
+    /// Whether it shares its processor.
+    pub sharing: Sharing,
     /// What it waits for, if it is blocked.
     pub want: Want,
     /// Somebody has asked it to end: it may leave whatever it waits for.

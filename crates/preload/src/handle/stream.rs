@@ -95,7 +95,7 @@ fn wait_for_turn(thread: &mut Thread) {
         && !serial::is_on()
         && let Some((other, uses)) = thread.recorded_after()
     {
-        park::wait_for_uses(other, uses);
+        park::wait_for_uses(thread, other, uses);
     }
 }
 
