@@ -235,7 +235,7 @@ fn pass_file(from: &File, mut to: File, is_over: &AtomicBool) -> io::Result<()> 
         let was_over = is_over.load(SeqCst);
         match from.read_at(&mut room, at)? {
             0 if was_over => return Ok(()),
-            0 => std::thread::sleep(std::time::Duration::from_millis(LOOK_MS as u64)),
+            0 => std::thread::park_timeout(std::time::Duration::from_millis(LOOK_MS as u64)),
             length => {
                 to.write_all(&room[..length])?;
                 give_back(from, at, length);
@@ -265,6 +265,7 @@ impl Running {
         drop(self.ends);
         self.is_over.store(true, SeqCst);
         for passer in self.passers {
+            passer.thread().unpark();
             let _ = passer.join();
         }
     }
