@@ -15,6 +15,7 @@ use crate::watch;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, compiler_fence};
 use retake_tape::entry::{INSIDE, Signal};
+use retake_tape::layout::state;
 use retake_tape::session::flag;
 
 /// The kernel's `siginfo_t` as far as it is needed.
@@ -423,6 +424,20 @@ pub fn to_run(
     }
     has_arrived();
     thread.take_due(number).or_else(|| if has_interrupted() { thread.take_early(number) } else { None })
+}
+
+/// Replay: a signal has come for which there is no handler yet, or no longer. Whether another process of this replay has sent it, and
+/// it did not end this one then: its place is still to come, or was before.
+pub fn comes_elsewhere(number: i32, code: i32, pid: i32) -> bool {
+    let process = process::get();
+    let was_killed = process.recorded_state == state::OPEN;
+    let is_sent = matches!(code, libc::SI_USER | libc::SI_TKILL | libc::SI_QUEUE);
+    let is_of_ours = || pid as u32 != process.pid && pids::recorded(pid as u32).is_some();
+    if process::mode() != mode::REPLAY || was_killed || !is_sent || !is_of_ours() {
+        return false;
+    }
+    ARRIVED[number as usize % SIGNALS].fetch_add(1, AcqRel);
+    true
 }
 
 /// Makes what a handler is given what it was given then, and who sent it if that is known.

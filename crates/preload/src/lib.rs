@@ -94,7 +94,7 @@ unsafe fn begin(part: &handle::environment::Part<'_>, replay: bool, short_cut: b
             Some(handle::process::after_fork_in_child),
         );
         if replay {
-            handle::signal::watch_faults();
+            handle::signal::watch_deaths();
             handle::debugger::arm();
             if let Some(thread) = thread::current() {
                 thread.look_ahead();

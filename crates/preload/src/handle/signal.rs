@@ -53,6 +53,23 @@ const DEADLY: [c_int; 10] = [
     libc::SIGPROF,
 ];
 
+/// The others that end a process unless they are handled. Those of the real-time kind follow from 34 on.
+const ENDING: [c_int; 12] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGPIPE,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGIO,
+    libc::SIGPWR,
+    libc::SIGSTKFLT,
+    libc::SIGXCPU,
+    libc::SIGXFSZ,
+];
+const REAL_TIME: core::ops::Range<c_int> = 34..SIGNALS as c_int;
+
 fn action(number: c_int) -> *mut Action {
     // SAFETY: the number was checked.
     unsafe { (*ACTIONS.0.get()).as_mut_ptr().add(number as usize) }
@@ -114,51 +131,67 @@ pub unsafe fn sigaction(number: c_int, new: *const Action, old: *mut Action) -> 
     }
 }
 
-/// The real `sigaction`. In a replay, the default of a fault is to let the others come as far as they came, first.
+/// The real `sigaction`. In a replay, the default of a fault is to let the others come as far as they came, first; and what another
+/// process sends may come before there is a handler, or after it.
 pub unsafe fn plain_sigaction(number: c_int, new: *const Action, old: *mut Action) -> c_int {
     // SAFETY: the program's structures.
     unsafe {
         let result = real::sigaction(number, new, old);
         if result == 0
             && let Some(old) = old.as_mut()
-            && old.sa_sigaction == last_words as *const () as usize
+            && [last_words as *const () as usize, without_handler as *const () as usize].contains(&old.sa_sigaction)
         {
             *old = core::mem::zeroed();
         }
         if result == 0 && process::mode() == mode::REPLAY && new.as_ref().is_some_and(|new| new.sa_sigaction == SIG_DFL)
         {
-            wait_before_dying(number);
+            look_before_dying(number);
         }
         result
     }
 }
 
-fn wait_before_dying(number: c_int) {
-    if DEADLY.contains(&number) {
-        // SAFETY: structures of ours.
-        unsafe {
-            let mut ours: Action = core::mem::zeroed();
-            ours.sa_sigaction = last_words as *const () as usize;
-            ours.sa_flags = SA_SIGINFO | SA_RESTART | libc::SA_ONSTACK | libc::SA_NODEFER;
-            real::sigaction(number, &raw const ours, null_mut());
-        }
+fn look_before_dying(number: c_int) {
+    let ours = match number {
+        _ if DEADLY.contains(&number) => last_words as *const (),
+        _ if ENDING.contains(&number) || REAL_TIME.contains(&number) => without_handler as *const (),
+        _ => return,
+    };
+    // SAFETY: structures of ours.
+    unsafe {
+        let mut action: Action = core::mem::zeroed();
+        action.sa_sigaction = ours as usize;
+        action.sa_flags = SA_SIGINFO | SA_RESTART | libc::SA_ONSTACK | libc::SA_NODEFER;
+        real::sigaction(number, &raw const action, null_mut());
     }
 }
 
-/// In a replay: a process that is about to die of a fault lets the others come as far as they came then.
-pub fn watch_faults() {
-    for number in DEADLY {
+/// In a replay: whatever would end the process is looked at first.
+pub fn watch_deaths() {
+    for number in DEADLY.into_iter().chain(ENDING).chain(REAL_TIME) {
         // SAFETY: structures of ours.
         unsafe {
             let mut now: Action = core::mem::zeroed();
             if real::sigaction(number, null(), &raw mut now) == 0 && now.sa_sigaction == SIG_DFL {
-                wait_before_dying(number);
+                look_before_dying(number);
             }
         }
     }
 }
 
+/// Replay: a signal that ends the process by default has come.
+unsafe extern "C-unwind" fn without_handler(number: c_int, info: *mut siginfo_t, _: *mut c_void) {
+    // SAFETY: the kernel's structure.
+    if unsafe { !signals::comes_elsewhere(number, (*info).si_code, (*info).si_pid()) } {
+        end::die_by(number as u32);
+    }
+}
+
 unsafe extern "C-unwind" fn last_words(number: c_int, info: *mut siginfo_t, _: *mut c_void) {
+    // SAFETY: as above.
+    if unsafe { signals::comes_elsewhere(number, (*info).si_code, (*info).si_pid()) } {
+        return;
+    }
     if TIMERS.contains(&number)
         && let Some(thread) = thread::current()
         && thread.count() < thread.reader.total
